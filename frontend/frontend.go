@@ -1,9 +1,9 @@
-// Package frontend loads what a user names on the command line: a model file of
-// one of the languages that registered a front end, by the ending of the file's
-// name. The result is a system.System, so engines do not depend on the language.
+// Package frontend loads the model files that users name on the command line. The ending of the
+// file name selects the language. The result is a system.System, so engines do not depend on the
+// language.
 //
-// A front end is a package that calls [Register] when it is initialized. The
-// command only has to import it.
+// A front end is a package that calls [Register] when it is initialized. The command only has to
+// import it.
 package frontend
 
 import (
@@ -21,7 +21,7 @@ import (
 	"cpor/trace"
 )
 
-// Program is what a front end makes of a file.
+// Program is a loaded file.
 type Program struct {
 	System system.System
 	// Params are the constants that -D can set, with their values: int64 or bool.
@@ -33,44 +33,42 @@ type Program struct {
 	// Untimed, if not empty, says why no property may be checked with the flags that were
 	// given to the front end.
 	Untimed string
-	// Edges makes the transitions of a search those that people who come from
-	// another tool know: without the self-loops of threads that cannot move, and
-	// the initial state counts as one.
+	// Edges counts transitions as other tools of the language do: without the self-loops of threads
+	// that cannot move, and with the initial state as one.
 	Edges bool
 	// Coverage, if not nil, tells what explorations of System have executed so far.
 	Coverage func() *Coverage
-	// CoverageSoFar tells the same while an exploration is at work: what had been
-	// executed when it was called before. It is nil if Coverage is; Never says nothing.
+	// CoverageSoFar is Coverage for an exploration that is still running. It returns what had been
+	// executed at the previous call, without Never. It is nil if Coverage is.
 	CoverageSoFar func() *Coverage
-	// WriteTrail writes an execution as the language's own tool replays
-	// it; nil if there is no such format. The error says what is against it.
+	// WriteTrail writes an execution in the format that the language's own tool replays; nil if
+	// there is none. The error says why the execution cannot be written.
 	WriteTrail func(w io.Writer, x *Execution) error
 	// Replay, if not nil, is an execution that a flag of the front end has asked
 	// for. It is shown, and nothing is searched.
 	Replay *Execution
-	// Sources are the files that it was made of, as they were then: the model's
-	// own, and those that it includes.
+	// Sources are the files as they were loaded: the model's own, and those that it includes.
 	Sources []*source.File
 }
 
 // Execution is an execution of a program, finite or with a loop.
 type Execution struct {
 	*trace.Trace
-	// System is what the trace is of: the program's, or that of a property.
+	// System is the system of the trace: the program's, or that of a property.
 	System system.System
-	// Loop is the index of the first step of those that are repeated forever, the number of steps
-	// if the last state is; -1 if the execution is finite.
+	// Loop is the index of the first step that is repeated forever; the number of steps if the last
+	// state is repeated; -1 if the execution is finite.
 	Loop int
-	// Properties are those that it may violate, the likeliest first, if the trace itself
-	// claims nothing. They are all about System.
+	// Properties are those that the execution may violate, the likeliest first, if the trace itself
+	// claims nothing. They all refer to System.
 	Properties []Property
-	// Open, if not empty, says why the execution is not what it was said to be.
+	// Open, if not empty, says why the execution does not show what it claimed.
 	Open string
 	// Note, if not empty, is what else has to be said of it.
 	Note string
 }
 
-// Source returns the file of that name; nil if it is none of the program's.
+// Source returns the program's file of that name, or nil.
 func (p *Program) Source(name string) *source.File {
 	for _, f := range p.Sources {
 		if f.Name == name {
@@ -80,10 +78,10 @@ func (p *Program) Source(name string) *source.File {
 	return nil
 }
 
-// Coverage is what was executed of a program, and what was not.
+// Coverage says what was executed of a program, and what was not.
 type Coverage struct {
-	// Never is what was not executed; what stands inside of something that was not is
-	// left out, unless it is a property.
+	// Never lists what was not executed. It omits what is inside something unexecuted, unless it is
+	// a property.
 	Never []Never
 	// Counts say how often each place was executed, in no order; a place can have
 	// several. Means completes "a count says how often".
@@ -116,7 +114,7 @@ type Count struct {
 type Property struct {
 	Name    string
 	Pos     system.Pos
-	Text    string // the formula as it stands in the file
+	Text    string // the formula as written in the file
 	Formula ltl.Formula
 	// Kind is what people call it: ltl if empty.
 	Kind string
@@ -137,7 +135,7 @@ type Predicate struct {
 	Pos     system.Pos
 	Prop    string   // the proposition of the system that is the whole predicate
 	Atoms   []string // the propositions of the formula that it is made of
-	Initial bool     // it stands under no temporal operator
+	Initial bool     // it is under no temporal operator
 }
 
 // Options are what a user sets besides the file.
@@ -169,7 +167,7 @@ type Flag struct {
 	Bool  bool   // it takes no value
 	Many  bool   // it may be repeated: the values are joined by line ends
 	Usage string // with the name of the value in back quotes
-	// Check says what is wrong with a value; nil if nothing can be.
+	// Check validates a value; nil accepts everything.
 	Check func(value string) error
 }
 
@@ -202,7 +200,7 @@ type FrontEnd struct {
 	Extensions []string // of its files' names, with the dot
 	// Default: it takes the files whose names end in nothing that is known.
 	Default bool
-	// Flags are the options of its own.
+	// Flags are the front end's own options.
 	Flags []Flag
 	// Load compiles a file. Its errors are for people, with the places in the
 	// file.
@@ -240,7 +238,7 @@ func byExtension(ext string) *FrontEnd {
 	return nil
 }
 
-// of returns the front end for a file; nil if there is none.
+// of returns the front end for a file, or nil.
 func of(path string) *FrontEnd {
 	if f := byExtension(filepath.Ext(path)); f != nil {
 		return f
@@ -262,8 +260,8 @@ func Load(path string, o Options) (*Program, error) {
 	return compile(f, o)
 }
 
-// Read is Load for a text that comes from r, such as the standard input; name
-// stands in messages, and its ending says which language it is.
+// Read is Load for a text from r, such as standard input. Messages contain name, and its ending
+// selects the language.
 func Read(name string, r io.Reader, o Options) (*Program, error) {
 	f, err := source.ReadFrom(name, r)
 	if err != nil {

@@ -9,24 +9,22 @@ import (
 	"unsafe"
 )
 
-// Save writes what a store is but for its states, to be read by Restore; SaveStates writes
-// these. No session may work from the one to the other.
+// Save writes everything in a store except its states, for Restore; SaveStates writes the states.
+// No session may run between the two calls.
 //
-// Nothing here finds damage: whoever writes to a place where it can happen has to
-// add checksums.
+// Save does not detect damage. The caller adds checksums where damage can happen.
 func Save(s Store, w io.Writer) error {
 	a := &archive{w: w}
 	a.store(s.(saved))
 	return a.err
 }
 
-// Restore reads what Save has written, into a store of that kind, which is to be used
-// when RestoreStates has read its states. The options'
-// limit of memory holds from the beginning: ErrFull means that the store does not
-// fit. A Bitstate store has the size that it had.
+// Restore reads what Save wrote into a store of that kind. The store is usable after RestoreStates.
+// The options' memory limit applies from the beginning: ErrFull means that the store does not fit.
+// A Bitstate store keeps its size.
 func Restore(r io.Reader, o Options) (Store, error) {
 	if o.Kind == Bitstate {
-		o.MaxBytes = 8 // made anew below
+		o.MaxBytes = 8 // rebuilt below
 	}
 	s, err := New(o)
 	if err != nil {
@@ -46,15 +44,14 @@ type saved interface {
 	count(n uint64)
 	// writeStates writes the states that are not kept, or all.
 	writeStates(w *stateWriter, all bool)
-	// readStates reads what writeStates has written, once or several times one behind the
-	// other, and completes the store.
+	// readStates reads the output of one or several calls of writeStates and completes the store.
 	readStates(r *stateReader)
 	// keep notes that all states are kept.
 	keep()
 }
 
-// archive writes values, or reads them: the same code says for both what they are
-// and in which order they come. After an error it does nothing any more.
+// archive writes values or reads them. The same code determines for both which values there are and
+// in which order. After an error it does nothing.
 type archive struct {
 	w   io.Writer // nil: it reads
 	r   io.Reader
@@ -112,9 +109,9 @@ func (a *archive) truth(p *bool) {
 	*p = n == 1
 }
 
-// list is a slice whose elements are the bytes that they consist of: numbers, or
-// structs without pointers. It is for one machine's kind only; all kinds on which
-// cpor runs agree. l, if not nil, pays for the memory.
+// list is a slice of numbers, or of structs without pointers, stored as their bytes. The byte order
+// is the machine's; all machines that cpor supports agree on it. l, if not nil, pays for the
+// memory.
 func list[T any](a *archive, p *[]T, l *ledger) {
 	n := len(*p)
 	number(a, &n)
@@ -206,7 +203,7 @@ func (a *archive) table(t *table) {
 			return
 		}
 		s.kept = newKept(n / lineSlots)
-		t.ledger.take(keptBytes(s.kept), true) // what fitted before is to fit again
+		t.ledger.take(keptBytes(s.kept), true) // what fit before must fit again
 		s.slots = make([]uint64, n)
 		if n >= hugeSlots {
 			t.advise(unsafe.Pointer(&s.slots[0]))
@@ -534,7 +531,7 @@ func (a *archive) work(ws *WorkSet, trails *[]*Trail) {
 			batches = append(batches, q.ring[(q.head+k)&uint(len(q.ring)-1)])
 		}
 	}
-	// The trails are a tree: each is written once, behind its parent.
+	// The trails are a tree: each is written once, after its parent.
 	numbers := map[*Trail]uint64{nil: 0}
 	parents, refs := []uint64{0}, []Ref{0}
 	var path []*Trail

@@ -13,18 +13,18 @@ import (
 	"unsafe"
 )
 
-// What a store has of its states only grows: an entry of a table, a node, a record of a state
-// stays what it is. So a log of them, in which each stands once, says all, and who saves a store
-// again and again has to add only what is new. The tables are built anew from the log, with the
-// sizes that they had: these stand in what Save writes, with the little that changes.
+// The data that a store has about its states only grows: an entry of a table, a node and a record
+// of a state never change. So a log that contains each once is complete, and saving a store again
+// only adds what is new. The tables are rebuilt from the log, with the sizes that they had. Save
+// writes these sizes, with the little that changes.
 //
-// Which entries are in the log is known by their places: in each line of a table those that are
-// kept stand first, and a byte beside the line counts them. Entries are added behind them, and
-// when a slab grows they are put first again. So the count takes a byte for each 64, and finding
-// what is new one look at each line that is not full of what is kept. Nodes and records are kept
+// The position of an entry shows whether it is in the log. In each line of a table, the kept
+// entries come first, and a byte beside the line counts them. New entries follow, and when a slab
+// grows, the kept ones are moved to the front again. So the count takes a byte per 64, and finding
+// new entries takes one look at each line that is not full of kept ones. Nodes and records are kept
 // up to a number.
 //
-// The log is a sequence of sections, each begins with a letter.
+// The log is a sequence of sections, each of which begins with a letter.
 const (
 	// the table; the numbers from, to; their values; how many of them are lost, and these
 	sectionNodes   = 'n'
@@ -120,7 +120,7 @@ func (r *stateReader) wrong(what string) {
 	}
 }
 
-// early makes of an end within a section what it is.
+// early turns the end of the input within a section into the error that it is.
 func early(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -249,8 +249,8 @@ func (t *table) readStates(r *stateReader) uint64 {
 	return n
 }
 
-// place puts an entry into a slab that nobody else uses. It returns false if it is no entry, or
-// is there, also with another low part if only is set, or has no room.
+// place puts an entry into a slab that no one else uses. It returns false if e is not an entry, or
+// is already there (with only set, also with another low part), or does not fit.
 func (t *table) place(s *slab, e uint64, only bool) bool {
 	if e&t.low == 0 {
 		return false
@@ -288,7 +288,7 @@ func (n *nodes) latest(shard int) *index {
 	return x
 }
 
-// end returns the last number that can stand for a value.
+// end returns the last number that can be assigned to a value.
 func (n *nodes) end() uint32 { return min(n.last.Load(), n.room.Load()) }
 
 // each calls f for the memory of the numbers from to last, piece by piece, each with its first
@@ -353,9 +353,9 @@ func (n *nodes) readStates(r *stateReader) {
 	n.kept = uint32(to)
 }
 
-// placeAll puts the numbers from to last into the index, but for those that are lost. It returns
-// false if one of them cannot be. Nearly each takes a cache miss, so memory is asked for ahead,
-// by several goroutines, each for shards of its own.
+// placeAll puts the numbers from to last into the index, except those that are lost. It returns
+// false if one of them is impossible. Nearly every number causes a cache miss, so memory is
+// requested ahead, by several goroutines that each have their own shards.
 func (n *nodes) placeAll(from, last uint32, lost map[uint32]bool) bool {
 	const ahead, many = 16, 1 << 14
 	share := func(which, of uint64) bool {
@@ -399,8 +399,8 @@ func (n *nodes) touch(h uint64) {
 	}
 }
 
-// place puts a number of a value with the hash h into the index, which nobody else uses. It
-// returns false if the value has one, or the number no room.
+// place puts the number of a value with hash h into the index, which no one else uses. It returns
+// false if the value already has a number, or if there is no room.
 func (n *nodes) place(id uint32, v, h uint64) bool {
 	x := n.index[h>>(64-indexShardBits)].Load()
 	if x == nil {
@@ -437,8 +437,8 @@ func (t *treeStore) writeStates(w *stateWriter, all bool) {
 	for _, n := range tables {
 		n.mu.Lock()
 		for _, x := range t.sessions {
-			// A number that a session has taken for a value which another one was faster to
-			// number would get another value when the log has it already.
+			// A session may have taken a number for a value that another session numbered first.
+			// Such a number would get another value when the log already has it.
 			if spare := &x.spare[n.number]; *spare != 0 {
 				n.lost = append(n.lost, *spare)
 				*spare = 0
@@ -708,7 +708,7 @@ func (s *shortSlab) place(e uint32) bool {
 	return false
 }
 
-// writeStates implements saved: all bits stand in what Save writes, since they change anywhere.
+// writeStates implements saved. Save has written all the bits, because they change everywhere.
 func (b *bitstateStore) writeStates(*stateWriter, bool) {}
 
 // keep implements saved.

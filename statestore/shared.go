@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// Shape says how states of one length are taken apart, for stores that are to do it in the same
-// way: [Share]. It is made by Learn.
+// Shape says how to cut states of one length into parts, for stores that must all do it the same
+// way ([Share]). Learn makes it.
 type Shape struct {
 	// Length is that of the states, in words.
 	Length int `json:"length"`
-	// Cuts are the bits where the parts begin, and behind them the number of all bits.
+	// Cuts are the bits where the parts begin, followed by the number of all bits.
 	Cuts []int `json:"cuts"`
 	// Distinct says for all i < j how many values the bits from cut i to cut j have
 	// among the examples.
 	Distinct [][]float64 `json:"distinct"`
-	// Weights says of each word of each part in how many examples it is not what it was
-	// before.
+	// Weights says for each word of each part in how many examples it differs from the word before.
 	Weights []int `json:"weights"`
 }
 
-// Learn returns the shape for states like the examples, all of one length of at least two words.
-// before gives for each the number of the example from which it was reached, -1 if there is none.
+// Learn returns the shape for states like the examples, which all have the same length, at least
+// two words. before gives for each the number of the example from which it was reached; -1 for
+// none.
 func Learn(examples [][]uint64, before func(i int) int) Shape {
 	n := len(examples[0])
 	sh := Shape{Length: n}
@@ -65,7 +65,7 @@ func (sh *Shape) Good() bool {
 	return len(sh.Weights) == words
 }
 
-// make returns what a store has of it.
+// make returns what a store keeps of it.
 func (sh *Shape) make() *shape {
 	s := &shape{n: sh.Length}
 	next := 0
@@ -143,7 +143,7 @@ func (x *treeSession) Shared(length int) []int {
 // PartsOf implements [Sharing].
 func (x *treeSession) PartsOf(length int) int { return len(x.frameOf(length).sh.parts) }
 
-// cuts returns where the parts begin, and behind them the number of all bits.
+// cuts returns where the parts begin, followed by the number of all bits.
 func (sh *shape) cuts() (cuts []int) {
 	for v := range sh.vertex[:sh.leaves] {
 		if vx := &sh.vertex[v]; int(vx.part) == len(cuts) {

@@ -67,8 +67,8 @@ type Options struct {
 	// Workers is the number of sessions that will insert at a time; 0 is
 	// taken as 1. More may be opened.
 	Workers int
-	// Young is how many states of a length a Tree store looks at before it chooses how to
-	// take them apart; 0 stands for 2,048. Tests that are about what comes afterwards take fewer.
+	// Young is the number of states of a length that a Tree store examines before it decides where
+	// to cut them; 0 means 2,048. Tests of what happens after that use fewer.
 	Young int
 }
 
@@ -82,10 +82,9 @@ type Store interface {
 	// Bitstate store counts the states that were new to it.
 	Len() uint64
 
-	// Bytes returns the memory that the store holds, in bytes: tables with
-	// their free slots, nodes, parents. Memory given up by a table that grew
-	// counts no more, though the garbage collector may not have had it yet.
-	// The scratch of the sessions, some 180 KB each, is not the store's.
+	// Bytes returns the memory that the store holds, in bytes: tables with their free slots, nodes,
+	// parents. It does not count memory that a growing table gave up, even if the garbage collector
+	// has not freed it yet, nor the scratch of the sessions, about 180 KB each.
 	Bytes() uint64
 
 	// Exact reports whether the store never takes a new state for a covered
@@ -123,26 +122,23 @@ type Session interface {
 	// last. If the store is not Loadable, Load returns nil.
 	Load(ref Ref, dst []uint64) []uint64
 
-	// Parents calls yield for the candidates for the parent of a stored state
-	// until yield returns false. The true parent is among them unless the
-	// state is initial; then there are none. There can be others, so a
-	// candidate has to be checked by executing from it, and a chain of
-	// checked candidates can be a cycle: whoever rebuilds a trace has to
-	// backtrack. The number of candidates is about one in 65536 of the states
-	// for Tree, and one for Plain. If the store is not Loadable there are none.
+	// Parents calls yield for the candidates for the parent of a stored state until yield returns
+	// false. The true parent is among them; an initial state has none. Because there can be others,
+	// a candidate must be checked by executing from it. A chain of checked candidates can be a
+	// cycle, so rebuilding a trace may need backtracking. Tree yields about one state in 65,536,
+	// Plain exactly one. A store that is not Loadable yields none.
 	Parents(ref Ref, yield func(Ref) bool)
 }
 
-// Deferring is implemented by sessions that begin several insertions before they
-// complete them, so that the memory of the one that is completed has been asked
-// for a while ago.
+// Deferring is implemented by sessions that begin several insertions before they complete them,
+// which gives the memory accesses of each insertion time to finish.
 type Deferring interface {
 	Session
 
-	// Defer begins Insert of s with its parent. It returns false if this state
-	// had better be inserted at once. changed, if not nil, are the indices of all
-	// words in which s differs from the parent, and may have others, and some twice;
-	// they help if the parent was loaded last. The error is nil or ErrFull.
+	// Defer begins Insert of s with its parent. It returns false if the state should be inserted at
+	// once instead. changed, if not nil, lists the indices of all words in which s differs from the
+	// parent; it may contain others, and duplicates. It helps if the parent was loaded last. The
+	// error is nil or ErrFull.
 	Defer(s []uint64, parent Ref, changed []int32) (bool, error)
 
 	// Settle completes the insertions that were deferred, in their order, and
@@ -167,12 +163,11 @@ type Numbering interface {
 	// Parts returns in which parts of a state of that length some bits of a word stand, as a
 	// set. The state that was loaded last is of that length; else it returns none.
 	Parts(length int, word int32, mask uint64) (parts uint32)
-	// Deferred returns the numbers of the state that Defer was told last, if it returned
-	// true, and is of that length, nil if it is of another one.
+	// Deferred returns the numbers of the state passed to the last call of Defer, if that call
+	// returned true and the state has that length; nil otherwise.
 	Deferred(length int) []uint32
-	// DeferNumbers is Defer for the state that differs from its parent in some parts:
-	// these have the numbers that stand at their places in numbers. The parent was loaded
-	// last. The error is nil or ErrFull.
+	// DeferNumbers is Defer for the state that differs from its parent in some parts, whose numbers
+	// are at their places in numbers. The parent was loaded last. The error is nil or ErrFull.
 	DeferNumbers(parent Ref, parts uint32, numbers *[MaxNumbers]uint32) error
 }
 
@@ -181,14 +176,14 @@ type Numbering interface {
 // each. Numbers of a session are those of its store.
 type Sharing interface {
 	Numbering
-	// Shared returns where the parts of states of a length begin, in bits, and behind them the
-	// number of all bits; nil if the length has no shape that is shared.
+	// Shared returns where the parts of states of a length begin, in bits, followed by the number
+	// of all bits; nil if the length has no shared shape.
 	Shared(length int) (cuts []int)
 	// PartsOf returns how many parts states of a length with a shape that is shared have.
 	PartsOf(length int) int
-	// Number returns the numbers of the parts of a state, which is not stored; they are
-	// valid until the next call. parent and changed are those of Defer. It returns false if the
-	// state's length has no shape that is shared, or there is no memory for a number.
+	// Number returns the numbers of the parts of a state that is not stored. They are valid until
+	// the next call. parent and changed are those of Defer. It returns false if the state's length
+	// has no shared shape, or if there is no memory for a number.
 	Number(s []uint64, parent Ref, changed []int32) (numbers []uint32, ok bool)
 	// Part appends the bits of the part with a number, word by word, each from the lowest
 	// bit that is of the part.
@@ -202,13 +197,12 @@ type Sharing interface {
 	DeferState(length int, numbers *[MaxNumbers]uint32, parent Ref) error
 }
 
-// Parted is what a [Session] of a Tree store can do besides, for a covered set
-// that is divided among several stores, each on a machine of its own: the parent
-// of a state can be in another store than the state. What is known of a
-// parent, a hint, means the same to all of them.
+// Parted is implemented by a [Session] of a Tree store. It serves a covered set that is divided
+// among the stores of several machines, where the parent of a state can be in another store. What a
+// store knows about a parent, a hint, means the same to all of them.
 type Parted interface {
-	// Hint returns what is known of the parent of a stored state, 0 if the state
-	// is initial.
+	// Hint returns what the store knows about the parent of a stored state; 0 if the state is
+	// initial.
 	Hint(ref Ref) (hint uint64)
 	// Candidates calls yield for the states of this store that a hint can mean,
 	// until yield returns false. A hint of this store is taken for one of
@@ -255,7 +249,7 @@ type Stats struct {
 	ExpectedOmissions float64
 }
 
-// New returns an empty store. The error says what is wrong with the options.
+// New returns an empty store. The error says which option is wrong.
 func New(o Options) (Store, error) {
 	if o.Workers < 0 {
 		return nil, fmt.Errorf("statestore: %d workers", o.Workers)

@@ -9,68 +9,64 @@ import (
 	"unsafe"
 )
 
-// A table is a lock-free set of 64-bit entries that grows while it is used. It
-// is the table of states of the Tree store and the index of the Plain store.
+// A table is a lock-free set of 64-bit entries that grows while it is used. It is the table of
+// states of the Tree store and the index of the Plain store.
 //
 // # Entries
 //
-// An entry has a hash part, its high bits, and a low part, which is not 0. The
-// hash part decides where the entry lives; the low part is payload (a parent's
-// fragment, an address). An empty slot is 0. Which shard an entry is in is
-// known from where it stands, so the bits of the hash that choose the shard need
-// not be stored: that is what leaves room for the payload (quotienting, Cleary
-// 1984, as in LTSmin's compact tables, but by whole shards, so that an entry
-// needs no bookkeeping of its displacement).
+// An entry has a hash part, its high bits, and a low part, which is not 0. The hash part decides
+// where the entry is stored; the low part is payload (a parent's fragment, an address). An empty
+// slot is 0. The position of an entry shows its shard, so the bits of the hash that choose the
+// shard are not stored, which leaves room for the payload (quotienting, Cleary 1984, as in LTSmin's
+// compact tables, but by whole shards, so that an entry needs no bookkeeping of its displacement).
 //
 // # Places
 //
-// The table is split into shards. A shard is one slab: an array of lines of
-// eight slots, 64 bytes, one cache line. The line of an entry is its hash part
-// scaled to the number of lines, so a slab can have any number of lines, and the
-// order of the entries by line is the same in slabs of all sizes. An entry goes
-// to the first free slot from its line's first slot on, over the next lines and
-// from the last to the first. Entries are never removed. So an entry is in the
-// set if and only if it stands before the first free slot of its path.
+// The table is split into shards. A shard is one slab: an array of lines of eight slots, 64 bytes,
+// one cache line. The line of an entry is its hash part scaled to the number of lines, so a slab
+// can have any number of lines, and the order of the entries by line is the same in slabs of all
+// sizes. An entry goes to the first free slot from its line's first slot on, continuing over the
+// next lines and from the last to the first. Entries are never removed. So an entry is in the set
+// if and only if it is before the first free slot of its path.
 //
 // # Insertion
 //
-// One compare-and-swap from 0 to the entry. The entry is complete with it: there
-// is no moment when another worker could see a part of it. Who loses the
-// compare-and-swap looks at the slot again: now it holds either an equal entry,
-// then the loser has found what it was looking for, or another one, then the
-// path goes on behind it.
+// Insertion is one compare-and-swap from 0 to the entry, which makes the entry complete: no worker
+// ever sees a part of it. A worker that loses the compare-and-swap looks at the slot again. If it
+// now holds an equal entry, the worker has found what it was looking for; if it holds another one,
+// the path continues after it.
 //
 // # Growth
 //
-// A shard grows on its own, when its slab is nine tenths full, by a factor of
-// about growth, so little memory is free at any time; a small one doubles. The sizes
-// of the shards are staggered, so that they do not all grow at the same moment: the
-// load of the whole table is the average over a step, not its worst point.
+// A shard grows alone, when its slab is nine tenths full, by a factor of about growth, so little
+// memory is free at any time; a small one doubles. The sizes of the shards are staggered, so they
+// do not all grow at the same moment: the load of the whole table is the average over a step, not
+// its worst point.
 //
 //  1. A worker that finds the slab s too full takes the memory for a bigger one
-//     from the ledger. If it does not get it, s stays and gets fuller.
-//  2. It freezes the lines of s, one after the other: it sets the first empty slot of
-//     a line to frozen by a compare-and-swap, which fails if an entry gets there
-//     first; then the slot behind it is tried. After that the line does not change
-//     any more: a path gets to a slot only over the slots before it in the line, and
-//     ends at the first that has no entry.
-//  3. It copies the entries of each line that it has frozen to a new slab, which
-//     nobody else knows yet, so this takes no atomic operations. The order of the
-//     entries is nearly that of the new slab's lines, so this is a walk through both.
+//     from the ledger. If it does not get it, s stays and fills up further.
+//  2. It freezes the lines of s in turn: it sets the first empty slot of a line to
+//     frozen by a compare-and-swap, which fails if an entry gets there first; then
+//     it tries the next slot. After that the line does not change any more: a path
+//     gets to a slot only over the slots before it in the line, and ends at the
+//     first that has no entry.
+//  3. It copies the entries of each line that it has frozen to a new slab. No other
+//     worker knows that slab yet, so this takes no atomic operations. The order of
+//     the entries is nearly that of the new slab's lines, so this is a walk through
+//     both.
 //  4. It sets s.next to the new slab by a compare-and-swap from nil, and then
 //     makes it the shard's slab.
 //
-// The others look in s as ever while they do not know better. What is in s stays
-// in s and is found there. Who meets a frozen slot knows that its entry is not in
-// s and cannot get into s any more, because everybody who looks for it meets the
-// same slot; so it goes on in s.next, where the same rules hold. So of all
-// workers that insert equal entries exactly one succeeds, at any time.
+// Meanwhile the others continue to use s. What is in s stays in s and is found there. A worker that
+// meets a frozen slot knows that its entry is not in s and cannot get into s any more, because
+// every worker that looks for it meets the same slot. So it continues in s.next, where the same
+// rules hold. So of all workers that insert equal entries exactly one succeeds, at any time.
 //
-// If s.next is still nil then, it waits a little, until the other worker is done,
-// which takes microseconds for a million states. Should the other have been
-// stopped by the operating system, it does steps 2 to 4 itself: that can be done
-// by several workers at once, the compare-and-swap of step 4 chooses one of the
-// equal copies. So some worker gets on at any time, whichever is stopped where.
+// If s.next is still nil then, the worker waits a little until the other one is done, which takes
+// microseconds for a million states. If the operating system has stopped the other one, it does
+// steps 2 to 4 itself: several workers can do that at once, because the compare-and-swap of step 4
+// chooses one of the equal copies. So some worker makes progress at any time, whichever is stopped
+// where.
 type table struct {
 	dir     []atomic.Pointer[slab] // one slab for each shard; nil: nothing inserted yet
 	lowBits int
@@ -86,8 +82,8 @@ const (
 	// growth is the factor by which a slab grows. A small one keeps memory
 	// tight and costs copying: an entry is copied 1/(growth-1) times in all.
 	growth = 1.25
-	// doubling is how many lines a slab has from which it grows by that factor. Smaller
-	// ones double: below some 60,000 states there is no memory to be saved.
+	// doubling is the number of lines from which a slab grows by that factor. Smaller ones double:
+	// below about 60,000 states there is no memory to be saved.
 	doubling = 8
 	// maxLoad is the share of slots in use at which a slab grows.
 	maxLoad = 0.9
@@ -114,8 +110,8 @@ type slab struct {
 	limit   int64  // count at which it grows
 	mask    uint32 // an insertion is counted if the masked hash bits are 0
 	growing atomic.Bool
-	// kept says of each line how many of its entries are in a log, those that stand first in it
-	// (see SaveStates); nil: none. It changes only while no session works.
+	// kept counts for each line the entries that are in a log, which come first in it (see
+	// SaveStates); nil: none. It changes only while no session works.
 	kept  *[]uint8
 	count atomic.Int64
 	next  atomic.Pointer[slab]
@@ -181,13 +177,12 @@ func (t *table) slabOf(shard uint64, force bool) *slab {
 	return t.dir[shard].Load()
 }
 
-// insert adds entry e to a shard. It returns the entry that stands for it: 0 if
-// e was added, else the one with the same hash part that was there already. full
-// means that it was not there and that there is no memory for it, which does not
-// happen with force.
+// insert adds entry e to a shard. It returns 0 if e was added, or else the entry that represents
+// it: the one with the same hash part that was already there. full means that e was not there and
+// that there is no memory for it, which does not happen with force.
 //
-// If m is not nil, an entry with the same hash part stands for e only if m says
-// so, and m is told before e is added.
+// If m is not nil, an entry with the same hash part represents e only if m says so, and m is told
+// before e is added.
 func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, full bool) {
 	s := t.dir[shard].Load()
 	if s == nil {
@@ -207,7 +202,7 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 				if t.enlarge(shard, s, force) {
 					break path
 				}
-				// There is no memory. Is e there nevertheless?
+				// There is no memory. Is e there anyway?
 				old, ok := t.find(shard, e, m)
 				return old, !ok
 			}
@@ -282,8 +277,8 @@ func (t *table) await(shard uint64, s *slab) {
 	t.enlarge(shard, s, true)
 }
 
-// enlarge gives s a next slab, if it has none yet, that has all its entries. It
-// returns false if there is no memory.
+// enlarge gives s a next slab with all its entries, if it has none yet. It returns false if there
+// is no memory.
 func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 	if s.next.Load() != nil {
 		return true
@@ -318,8 +313,8 @@ func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 	}
 }
 
-// move freezes s and copies its entries to ns, which nobody else knows. It returns
-// how many there are. In each line of ns those that are kept stand first, as in s.
+// move freezes s and copies its entries to ns, which no other worker knows yet. It returns the
+// number of entries. In each line of ns the kept ones come first, as in s.
 func (t *table) move(s, ns *slab) (n int64) {
 	frozen := t.low + 1
 	lines := ns.lines()
@@ -352,8 +347,7 @@ func (t *table) move(s, ns *slab) (n int64) {
 	return n
 }
 
-// find returns the entry with e's hash part, of which m, if not nil, says that it
-// is the one.
+// find returns the entry with e's hash part that m, if not nil, accepts.
 func (t *table) find(shard, e uint64, m *matcher) (uint64, bool) {
 	low := t.low
 	frozen := low + 1
@@ -392,8 +386,7 @@ func (t *table) scan(shard, lo, hi uint64, yield func(e uint64) bool) {
 		lines := s.lines()
 		i, _ := bits.Mul64(lo&^t.low, lines)
 		last, _ := bits.Mul64(hi&^t.low, lines)
-		// Entries that did not find room in the last line stand behind it, up
-		// to the first free slot.
+		// Entries that did not fit into the last line follow it, up to the first free slot.
 		behind := last - i
 	path:
 		for n := uint64(0); n < lines; n++ {

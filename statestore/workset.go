@@ -9,11 +9,10 @@ import (
 // BatchSize is the number of items that a full Batch holds.
 const BatchSize = 128
 
-// Trail is the path that leads to a state, for stores that are not Loadable: a
-// work item's chain of hashes back to an initial state. It is replayed
-// forwards: from the initial state, always taking the move whose end state has
-// the next hash. Trails form a tree; the garbage collector frees the branches
-// that no work item needs any more.
+// Trail is the path that leads to a state, for stores that are not Loadable: a work item's chain of
+// hashes back to an initial state. To replay it, start in the initial state and always take the
+// move whose end state has the next hash. Trails form a tree; the garbage collector frees the
+// branches that no work item needs any more.
 type Trail struct {
 	Parent *Trail
 	Ref    Ref // the state's Ref, as its Insert returned it
@@ -28,7 +27,7 @@ type Batch struct {
 	// Refs names the items' states.
 	Refs []Ref
 
-	words  []uint64 // the items' encoded states, one after the other
+	words  []uint64 // the items' encoded states, concatenated
 	ends   []int    // where each ends in words
 	trails []*Trail
 
@@ -84,18 +83,17 @@ func (b *Batch) reset() {
 		b.trails[:0]
 }
 
-// WorkSet is the work set of a search: a queue of batches for each worker. A
-// worker takes its own batches first in, first out, so that the search is
-// nearly breadth-first, and steals from the others when it has none.
+// WorkSet is the work set of a search: a queue of batches for each worker. A worker takes its own
+// batches first in, first out, so the search is nearly breadth-first. A worker without batches
+// steals from the others.
 //
-// A queue is a ring under a lock of its own, which is held for a few
-// instructions for every BatchSize items. The queues of xsync are bounded, and a
-// breadth-first search knows no bound for its frontier; the lock-free unbounded
-// ones allocate for every element.
+// A queue is a ring with its own lock, held for a few instructions per BatchSize items. The queues
+// of xsync are bounded, but the frontier of a breadth-first search is not. The lock-free unbounded
+// queues allocate for every element.
 type WorkSet struct {
 	queues []queue
 
-	// Free batches beyond what the workers keep for themselves.
+	// Free batches in excess of those that the workers keep.
 	mu   sync.Mutex
 	free []*Batch
 
@@ -128,8 +126,8 @@ type queue struct {
 // There is room for at least one.
 func NewWorkSet(workers int) *WorkSet { return &WorkSet{queues: make([]queue, max(workers, 1))} }
 
-// Push gives a batch to a worker's queue. The caller holds the batch no more.
-// The worker need not be the caller's own. An empty batch is dropped.
+// Push gives a batch to a worker's queue, which need not be the caller's. The caller must not use
+// the batch afterwards. An empty batch is dropped.
 func (w *WorkSet) Push(worker int, b *Batch) {
 	w.account(b)
 	if b.Len() == 0 {

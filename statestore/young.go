@@ -18,10 +18,9 @@ const (
 	maxLength = 1<<(idsBits-youngBits) - 1
 )
 
-// young holds the first states of a length: while the shape is young, the states
-// themselves, and afterwards only what makes their Refs stay valid. It is guarded
-// by the shape's mutex until the shape is mature, and does not change any more
-// then.
+// young holds the first states of a length: while the shape is young, the states themselves;
+// afterwards only what keeps their Refs valid. The shape's mutex guards it until the shape is
+// mature. After that it does not change.
 type young struct {
 	n       int
 	most    int      // states
@@ -127,7 +126,7 @@ func (y *young) settle(keys []uint64) {
 	}
 }
 
-// withKey returns the number of the state with a key, 0 if there is none.
+// withKey returns the number of the state with a key; 0 if there is none.
 func (y *young) withKey(key uint64) int {
 	mask := uint64(len(y.index) - 1)
 	for at := hashNode(key) & mask; y.index[at] != 0; at = (at + 1) & mask {

@@ -62,8 +62,7 @@ func (r *Record) WriteITF(w io.Writer) error {
 	return enc.Encode(map[string]any{"#meta": meta, "vars": vars, "states": states})
 }
 
-// ITFValue returns a printed value as it stands in ITF: a number or a bool where it
-// is one.
+// ITFValue returns a printed value as ITF represents it: a number or a bool where it is one.
 func ITFValue(s string) any {
 	switch s {
 	case "true":

@@ -80,8 +80,7 @@ type StateJSON struct {
 	Threads map[string]ThreadJSON `json:"threads"`
 }
 
-// PosString returns a place as FILE:LINE:COL, without what is not known; ""
-// for no place.
+// PosString returns a place as FILE:LINE:COL, without the parts that are unknown; "" for no place.
 func PosString(p system.Pos) string {
 	switch {
 	case p.Line == 0:
@@ -92,7 +91,7 @@ func PosString(p system.Pos) string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// MarshalJSON returns the event as it stands in the command's JSON: [EventJSON].
+// MarshalJSON returns the event as it appears in the command's JSON: [EventJSON].
 func (e Event) MarshalJSON() ([]byte, error) { return marshal(e.form()) }
 
 func (e *Event) form() EventJSON {
@@ -138,7 +137,7 @@ func (t *Thread) form() ThreadJSON {
 	return j
 }
 
-// MarshalJSON returns the record as it stands in the command's JSON: [RecordJSON].
+// MarshalJSON returns the record as it appears in the command's JSON: [RecordJSON].
 func (r *Record) MarshalJSON() ([]byte, error) {
 	j := RecordJSON{Initial: r.Initial, Choices: r.Choices, Trace: make([]EventJSON, len(r.Events)),
 		Final: make([]ThreadJSON, len(r.Final))}
@@ -191,9 +190,8 @@ func (r *Record) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// NeedsStates tells whether a file of this name shows the whole states, so that the
-// record that is written to it must have them: those that end in .itf.json or
-// .states.json.
+// NeedsStates tells whether a file of this name shows whole states, so that the record must contain
+// them: names that end in .itf.json or .states.json.
 func NeedsStates(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasSuffix(name, ".itf.json") || strings.HasSuffix(name, ".states.json")

@@ -44,7 +44,7 @@ func (t *Trace) Minimise(sys system.System, budget int) *Trace {
 	return t.minimise(sys, budget, func() bool { return false })
 }
 
-// minimise is Minimise, which ends with what it has when expired says so.
+// minimise is Minimise; it returns what it has when expired returns true.
 func (t *Trace) minimise(sys system.System, budget int, expired func() bool) *Trace {
 	p, err := newPlayer(sys, t.Initial)
 	if err != nil || p.replay(t) != nil {
@@ -449,12 +449,11 @@ func atLeast(cs []cut, c cut) []cut {
 	return append(cs, c)
 }
 
-// exact returns the linear extension with the fewest context switches, or nil
-// if it costs too much to find. It is a shortest path through the lattice of
-// the consistent cuts in which an edge runs one thread as far as it can go. To
-// stop a thread earlier is of no use: steps only wait for others to be done, so
-// that moving a step forward into an earlier run of its thread hinders nobody
-// and can only make the later run that it came from disappear.
+// exact returns the linear extension with the fewest context switches, or nil if it costs too much
+// to find. It is a shortest path through the lattice of the consistent cuts in which an edge runs
+// one thread as far as it can go. To stop a thread earlier does not help: steps only wait for
+// others to be done, so moving a step forward into an earlier run of its thread delays nothing and
+// can only make the later run that it came from disappear.
 func (g *grid) exact() []int32 {
 	stride := make([]int, len(g.rows))
 	goal := 0
@@ -521,10 +520,9 @@ func (g *grid) run(c, r int, stride []int) int {
 	return c
 }
 
-// greedy returns a linear extension that goes on with the same thread as long
-// as it can. It starts with row first if it can; at a switch it takes the row
-// with the longest run ahead, or the next row that can run at all. If back is
-// set, the schedule is built from its end.
+// greedy returns a linear extension that continues with the same thread as long as it can. It
+// starts with row first if it can. At a switch it takes the row with the longest run ahead, or the
+// next row that can run at all. If back is set, the schedule is built from its end.
 func (g *grid) greedy(first int, back, longest bool) []int32 {
 	done := make([]int32, len(g.rows))
 	total := len(g.row)

@@ -23,9 +23,8 @@ type Record struct {
 
 // State is a whole state as people see it.
 type State struct {
-	// Shared are the variables and objects that the threads share. If the system
-	// cannot show them all ([system.Showing]), they are those that the execution
-	// touches.
+	// Shared are the variables and objects that the threads share. If the system cannot show them
+	// all ([system.Showing]), they are those that the execution touches.
 	Shared  []system.Binding
 	Threads []Thread // without observers
 }
@@ -39,7 +38,7 @@ type Event struct {
 	Text     string        // source text of the statement
 	Calls    []system.Call // the calls of functions around it, the outermost first
 	Within   bool          // it continues an earlier step's call of a library (system.Story)
-	Deeds    []string      // what the step did beside accesses to variables, in words
+	Deeds    []string      // what the step did besides accesses to variables, in words
 	Messages []Message     // what it sent and received
 	Accesses []Access      // in the order of the machine's report
 	// Locals are the thread's locals after the step; if the step violated a
@@ -68,8 +67,7 @@ type Access struct {
 	Loc   string // name of the location: A[4][4]
 	Write bool
 	Value string // the value written, or the value read
-	// Internal means that people need not see it, because Deeds or Waits say what
-	// it is about.
+	// Internal means that readers can skip it, because Deeds or Waits describe it.
 	Internal bool
 }
 
@@ -84,14 +82,14 @@ type Thread struct {
 	// Stopped: it has ended by violating a property.
 	Stopped bool
 	Waits   []Access // Kind Blocked: the locations that the guard read, with values
-	// WaitsFor says in words what a blocked thread waits for; empty if it only
-	// waits for values to change.
+	// WaitsFor says in words what a blocked thread waits for; empty if it only waits for values to
+	// change.
 	WaitsFor []string
 	Locals   []system.Binding
 }
 
-// NotEnabledError says that a trace does not replay: a step's thread could not
-// move there. It means that whoever made the trace is wrong.
+// NotEnabledError says that a trace does not replay: a step's thread could not move there. The code
+// that made the trace is wrong.
 type NotEnabledError struct {
 	Index  int // of the step
 	Step   Step
@@ -123,10 +121,9 @@ func (e *MismatchError) Error() string {
 		e.Want.Message, got)
 }
 
-// Replay runs the trace through the plain semantics on a machine of its own.
-// It returns nil if every step is enabled and the execution shows the claimed
-// violation (the same kind and place) at its end; otherwise a NotEnabledError,
-// a MismatchError, or an error that tells of a bad index.
+// Replay runs the trace through the plain semantics on its own machine. It returns nil if every
+// step is enabled and the execution ends in the claimed violation (the same kind and place).
+// Otherwise it returns a NotEnabledError, a MismatchError, or an error about a bad index.
 func (t *Trace) Replay(sys system.System) error {
 	p, err := newPlayer(sys, t.Initial)
 	if err != nil {
@@ -140,7 +137,7 @@ type player struct {
 	obs     system.Observers
 	m       system.Machine
 	initial system.State
-	tells   system.Narrating // nil if the machine is none
+	tells   system.Narrating // nil if the machine does not implement it
 	expired func() bool      // tells whether to end at once; nil: never
 }
 
@@ -311,8 +308,8 @@ func (p *player) state(violated map[int][]system.Binding) State {
 	return s
 }
 
-// threads writes down the threads of the live state, those that have violated
-// something with the locals that they had.
+// threads records the threads of the live state. Those that have violated something keep the locals
+// they had.
 func (p *player) threads(violated map[int][]system.Binding) []Thread {
 	var ts []Thread
 	for i, n := 0, p.m.NumThreads(); i < n; i++ {
@@ -341,9 +338,8 @@ func (p *player) threads(violated map[int][]system.Binding) []Thread {
 	return ts
 }
 
-// touched fills the shared part of the states with what the execution tells of it:
-// the values of the locations that it touches, before the first access of each the
-// one that was read then.
+// touched fills the shared part of the states from the accesses of the execution: the values of the
+// locations that it touches, and before the first access of each, the value that it read then.
 func (r *Record) touched() {
 	at := map[string]int{}
 	var now []system.Binding
@@ -369,10 +365,10 @@ func (r *Record) touched() {
 	}
 }
 
-// changed returns the bindings of after that are not among those of before.
+// changed returns the bindings in after that are not in before.
 func changed(before, after []system.Binding) []system.Binding {
 	var cs []system.Binding
-	left := map[system.Binding]int{} // a name can stand for several variables, in inner scopes
+	left := map[system.Binding]int{} // a name can denote several variables, in inner scopes
 	for _, b := range before {
 		left[b]++
 	}
@@ -384,7 +380,7 @@ func changed(before, after []system.Binding) []system.Binding {
 	return cs
 }
 
-// mail matches the messages that are received with those that were sent.
+// mail matches received messages with sent ones.
 type mail struct {
 	sent map[box][]letter // by channel, the oldest first
 }
@@ -398,7 +394,7 @@ type letter struct{ step, thread, message int }
 
 func newMail() *mail { return &mail{sent: map[box][]letter{}} }
 
-// carry adds what a deed of step i, which is ev, sent or received.
+// carry adds what a deed of step i, whose event is ev, sent or received.
 func (m *mail) carry(earlier []Event, ev *Event, i int, d system.Deed) {
 	from := box{d.Channel, d.Object}
 	letters := m.sent[from]

@@ -11,20 +11,17 @@ import (
 	"cpor/system"
 )
 
-// Which execution a search meets first depends on its reduction, and with several
-// workers on timing. So what is shown is another one, which depends on nothing
-// but the system: [Shorten] looks for it in the plain semantics, one state after
-// the other.
+// Which execution a search meets first depends on its reduction, and with several workers on
+// timing. So [Shorten] replaces it by one that depends only on the system. It searches in the plain
+// semantics, state by state.
 //
-// The first search is breadth-first, and what it finds is as short as possible. The
-// second one goes by context switches, as iterative context bounding does
-// (Musuvathi, Qadeer 2007): it reaches far where few switches are enough, as
-// they mostly are. Only where both end at their bounds, the execution that was
-// found is made shorter, by leaving out steps and then by a search among the
-// executions in which no thread takes more steps than in it.
+// The first search is breadth-first, and finds a shortest trace. The second one goes by context
+// switches, as iterative context bounding does (Musuvathi, Qadeer 2007): it reaches far where few
+// switches are enough, which is the usual case. If both hit their bounds, the original execution is
+// shortened: first steps are left out, then the executions in which no thread takes more steps are
+// searched.
 //
-// The bounds are numbers of transitions, states and words, the same on every
-// machine.
+// The bounds are numbers of transitions, states and words, so they are the same on every machine.
 const (
 	searchTransitions = 500_000
 	searchStates      = 1 << 17
@@ -52,19 +49,18 @@ const (
 	Shortest
 )
 
-// String returns what the JSON has for it.
+// String returns the name used in JSON.
 func (m Minimality) String() string {
 	return [...]string{"as found", "cut", "local", "fewest switches", "shortest"}[m]
 }
 
-// Shortening says what [Shorten] is to look for, and for how long.
+// Shortening configures [Shorten].
 type Shortening struct {
 	// Any lets any violation take the place of the only one that was found: which
 	// one a search meets first can depend on timing. Deadlocks are among them
 	// unless NoDeadlocks.
 	Any, NoDeadlocks bool
-	// Scale divides the bounds: for systems whose transitions are slow, or where
-	// memory is short. 0 stands for 1.
+	// Scale divides the bounds, for systems with slow transitions or if memory is short. 0 means 1.
 	Scale int
 	// Expired, if not nil, is asked from time to time whether to end at once.
 	Expired func() bool
@@ -76,14 +72,13 @@ type Short struct {
 	Minimal Minimality
 }
 
-// Shorten returns for each of some traces of sys one that shows the same violation
-// (the same kind, place and object; a deadlock: the same deadlocked state), the
-// shortest that it finds. Among the shortest ones it is one with the fewest context
-// switches, and among these the first one in the order of initial states, threads
-// and alternatives. Each trace must replay and claim a violation.
+// Shorten returns for each trace of sys the shortest one that it finds for the same violation (the
+// same kind, place and object; a deadlock: the same deadlocked state). Among the shortest it
+// prefers the fewest context switches, and then the first one in the order of initial states,
+// threads and alternatives. Each trace must replay and claim a violation.
 //
-// What it returns depends on nothing but the system, the violations and the bounds
-// where Minimal is Shortest or FewestSwitches; else on the traces, too.
+// If Minimal is Shortest or FewestSwitches, the result depends only on the system, the violations
+// and the bounds; otherwise also on the traces.
 func Shorten(sys system.System, ts []*Trace, o Shortening) []Short {
 	out := make([]Short, len(ts))
 	z := &shortener{sys: sys, o: o, obs: system.ObserversOf(sys), m: sys.NewMachine(),
@@ -242,9 +237,9 @@ func (z *shortener) stuck(f func(g int, v *system.Violation)) {
 	}
 }
 
-// threads brings the order of the threads up to date with the live state: first those
-// that are there from the beginning, by number, then by name, since the numbers
-// of others can depend on what was executed before.
+// threads updates the order of the threads to the live state: first those that exist from the
+// beginning, by number, then the others by name, because their numbers can depend on what was
+// executed before.
 func (z *shortener) threads() []int {
 	n := z.m.NumThreads()
 	if n <= len(z.order) {
@@ -415,7 +410,7 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 					defer func() { counts[t]-- }()
 				}
 				thread := int32(t)
-				// The best way to here that goes on with this step.
+				// The best path to here that continues with this step.
 				best := s.nodes[0]
 				for _, k := range s.nodes[1:] {
 					a, b := &nodes[k], &nodes[best]
@@ -514,8 +509,8 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 	}
 }
 
-// switched returns the context switches of the execution to n and a step of a thread;
-// -1 stands for no step.
+// switched returns the context switches of the execution to n followed by a step of a thread; -1
+// means no step.
 func switched(n *node, thread int32) int32 {
 	if thread >= 0 && n.thread >= 0 && n.thread != thread {
 		return n.switches + 1
@@ -565,8 +560,8 @@ func (q *arrivals) Pop() any {
 	return x
 }
 
-// bySwitches looks for the traces with the fewest context switches of those goals that
-// have not been found.
+// bySwitches looks for the traces with the fewest context switches of the goals that have not been
+// found.
 func (z *shortener) bySwitches() {
 	if !z.missing() || z.cut {
 		return

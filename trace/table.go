@@ -36,13 +36,11 @@ type TableOptions struct {
 // the names instead.
 const minColumn = 14
 
-// WriteTable prints the record: a table with a column for each thread that
-// takes part and a line between two steps of different threads, then the
-// violation, then the threads at the end with their locals; those that are
-// blocked with what they wait for. A step shows the line of its statement, the
-// statement, and below it the call that it is in where that has changed, what it
-// did in words, the values that it wrote, or if there is none of these those that
-// it read, and the locals that it changed.
+// WriteTable prints the record: a table with a column for each thread that takes part and a line
+// between two steps of different threads; then the violation; then the threads at the end with
+// their locals and what blocked ones wait for. A step shows the line and text of its statement.
+// Below it come the call that it is in, if that has changed, what it did in words, the values that
+// it wrote or else those that it read, and the locals that it changed.
 func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 	if o.Width == 0 {
 		o.Width = 80
@@ -131,7 +129,7 @@ func newTable() table.Writer {
 
 // row is a step as it is printed.
 type row struct {
-	index  int // of the event; -1 for the line that stands for those left out
+	index  int // of the event; -1 for the line that replaces omitted ones
 	thread int
 	name   string
 	lines  []line
@@ -143,8 +141,7 @@ type line struct {
 	indent string
 }
 
-// rows returns what is printed of the steps: from a longer trace the first and the
-// last ones.
+// rows returns the printed steps: of a long trace the first and the last ones.
 func (r *Record) rows(o TableOptions, file string) []row {
 	from, to := len(r.Events), len(r.Events) // the steps to leave out
 	if o.MaxSteps > 0 && len(r.Events) > o.MaxSteps {
@@ -273,8 +270,7 @@ func inColumns(rows []row, names map[int]string, column, listed int) bool {
 // maxReads is how many of the values that a step read are shown.
 const maxReads = 4
 
-// lines returns what is shown of a step; call tells whether the calls around it
-// are.
+// lines returns the text of a step; call tells whether to show the calls around it.
 func (e *Event) lines(file string, call bool) []line {
 	lines := []line{{statement(e.Pos, e.Text, file), ""}}
 	add := func(text string) { lines = append(lines, line{text, "  "}) }
@@ -408,8 +404,7 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 	}
 }
 
-// next returns what a thread would do next, or what it waits for, wrapped to
-// width.
+// next returns what a thread would do next, or what it waits for, wrapped to width.
 func (t *Thread) next(file string, width int) string {
 	if t.Stopped {
 		return wrap("(stopped by the violation)", width, "")
@@ -445,7 +440,7 @@ func (t *Thread) next(file string, width int) string {
 	return s
 }
 
-// bindings prints variables with their values, those that are fields of one together.
+// bindings prints variables with their values. Fields of one variable are printed together.
 func bindings(bs []system.Binding) string {
 	var ls []string
 	for i := 0; i < len(bs); i++ {
@@ -505,7 +500,7 @@ func wrap(s string, width int, indent string) string {
 	return strings.ReplaceAll(indent+strings.Join(lines, "\n"+indent), joint, " ")
 }
 
-// joint stands for a space at which wrap does not break. It is of no script.
+// joint replaces a space at which wrap must not break. It belongs to no script.
 const joint = "\ue000"
 
 // together makes wrap keep a short text on one line.
@@ -545,7 +540,7 @@ func longestWord(s string) int {
 
 func clip(s string, width int) string { return text.Snip(s, width, "~") }
 
-// clipNames shortens the names of threads. Those that would look the same are wrapped instead.
+// clipNames shortens the names of threads. Names that would look the same are wrapped instead.
 func clipNames(names map[int]string, width int) map[int]string {
 	out := map[int]string{}
 	same := map[string]int{}

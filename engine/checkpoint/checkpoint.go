@@ -1,18 +1,17 @@
-// Package checkpoint keeps what a search needs to go on in a file that can be
-// believed: it is there whole or not at all, and damage is found.
+// Package checkpoint writes the files from which a search can be resumed. A file is there
+// completely or not at all, and damage is detected.
 //
-// A file begins with a magic line, and is then a sequence of blocks, each with its
-// length, its number and a checksum of both and of its bytes (xxhash); the last one has the
-// mark of its log. A new file is written beside the old one, synced, and
-// renamed over it: whenever the power fails, the one or the other is there.
+// A file begins with a magic line, followed by a sequence of blocks. Each block has its length, its
+// number and a checksum of both and of its bytes (xxhash). The last one has the mark of its log. A
+// new file is written beside the old one, synced, and renamed over it. So after a power cut one of
+// the two is there.
 //
-// What only grows in a search, its states, stands in a file of its own beside that, a log, to
-// which each checkpoint adds what is new (see [Mark]): so the old and the new checkpoint have
-// most of what they take in common.
+// The states of a search only grow. They are in a separate file, a log, to which each checkpoint
+// adds what is new (see [Mark]). So the old and the new checkpoint share most of their data.
 //
-// The format is our own because it must be written at the speed of memory,
-// with a search waiting for it, and read back as a stream: what the archive
-// formats add (names, indices, compression) is of no use here.
+// The format is our own because a search waits while it is written, at the speed of memory, and it
+// must be readable as a stream. It has no use for what archive formats add: names, indices,
+// compression.
 package checkpoint
 
 import (
@@ -50,8 +49,8 @@ type Dir struct {
 	lock *flock.Flock
 }
 
-// OpenDir takes a directory, which it makes if it is not there, and removes logs there that no
-// checkpoint has. The error says that another process has it, or what the system said.
+// OpenDir opens a directory, which it creates if necessary, and removes logs that no checkpoint
+// uses. It fails if another process uses the directory, or with the system's error.
 func OpenDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, fmt.Errorf("checkpoint directory: %w", err)
@@ -181,7 +180,7 @@ func (p *Pending) sync() (err error) {
 	return nil
 }
 
-// partHeader stands in a part.
+// partHeader begins a part.
 type partHeader struct{ Checkpoint, Part int }
 
 func partFile(dir string, n, part int) string {
@@ -199,8 +198,8 @@ func WritePart(dir string, n, part int, fill func(w io.Writer) error) error {
 	return p.sync()
 }
 
-// OpenPart opens a part of the n-th checkpoint. The errors are those of Open, and that
-// the part is another one.
+// OpenPart opens a part of the n-th checkpoint. The errors are those of Open, or that the file is a
+// different part.
 func OpenPart(dir string, n, part int) (*Reader, error) {
 	var h partHeader
 	r, err := Open(partFile(dir, n, part), &h)
@@ -259,8 +258,8 @@ func markOf(path string) (Mark, error) {
 	return parseMark(b[headerBytes:]), nil
 }
 
-// Commit makes a checkpoint the one that counts: it waits until the system has it on
-// the disk, and renames it.
+// Commit makes a checkpoint the valid one: it waits until the data is on the disk, and renames the
+// file.
 func (p *Pending) Commit() error {
 	if err := p.sync(); err != nil {
 		return err
@@ -274,8 +273,8 @@ func (p *Pending) Commit() error {
 	return nil
 }
 
-// Sweep removes the logs that a checkpoint which counts does not have, and the parts of others.
-// It is not for one that has parts: see Keep.
+// Sweep removes the logs that the valid checkpoint does not use, and the parts of other
+// checkpoints. Do not call it for a checkpoint with parts: see Keep.
 func (p *Pending) Sweep() error {
 	files, err := os.ReadDir(p.dir.path)
 	for _, f := range files {
@@ -287,8 +286,8 @@ func (p *Pending) Sweep() error {
 	return errors.Join(err, sweepLogs(p.dir.path, p.mark))
 }
 
-// GiveUp removes a checkpoint that is not to count. What it has added to a log stays, for the
-// next one, unless the log is new.
+// GiveUp removes an unfinished checkpoint. What it added to a log stays for the next one, unless
+// the log is new.
 func (p *Pending) GiveUp() {
 	switch {
 	case p.log == nil:
@@ -303,8 +302,8 @@ func (p *Pending) GiveUp() {
 
 func failed(err error) error { return fmt.Errorf("the checkpoint could not be written: %w", err) }
 
-// SyncDir makes the names of files in a directory last. Not every system can do that, which
-// is no error.
+// SyncDir makes the names of files in a directory durable. Not every system can do that, which is
+// not an error.
 func SyncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -365,7 +364,7 @@ func (w *writer) block(length uint32) error {
 	return err
 }
 
-// end writes what is left, and the last block.
+// end writes the remaining data and the last block.
 func (w *writer) end() error {
 	if len(w.buf) > headerBytes {
 		if err := w.flush(); err != nil {
@@ -396,12 +395,12 @@ type Reader struct {
 	rest   []byte // of the block
 	ended  bool
 
-	// Of a log: how far it is to be read, and how far it was.
+	// For a log: how far to read it, and how far it was read.
 	log  *Mark
 	seen Mark
 }
 
-// Damaged is the error for a file that is not what was written.
+// Damaged is the error for a file whose content is not what was written.
 type Damaged struct {
 	Path string
 	At   int64 // the byte of the file where it is seen
@@ -412,9 +411,8 @@ func (e *Damaged) Error() string {
 	return fmt.Sprintf("%s is damaged at byte %d: %s; it cannot be used", e.Path, e.At, e.What)
 }
 
-// Open opens the checkpoint of a directory, or the file itself, and reads its
-// header into header. The error is a *Damaged one, or says that it is no
-// checkpoint, or what the system said.
+// Open opens the checkpoint of a directory, or the file itself, and reads its header into header.
+// The error is a *Damaged, or says that the file is not a checkpoint, or is the system's.
 func Open(path string, header any) (*Reader, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = filepath.Join(path, name)
@@ -465,7 +463,7 @@ func (r *Reader) begin(header any) error {
 	return nil
 }
 
-// early makes of an end that comes too early what it is.
+// early turns an end of the input that comes too early into the error that it is.
 func (r *Reader) early(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return &Damaged{r.path, r.at, "it ends too early"}

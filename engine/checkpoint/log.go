@@ -15,13 +15,13 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A log has what later checkpoints of a search have in common with earlier ones. It is a file
-// beside them that only grows: a checkpoint adds what is new, and names the file, how far it
-// goes, and a sum of that. What stands behind that is of a checkpoint that does not count, or of
-// a later one, and nobody reads it; the next one writes over it.
+// A log holds the data that later checkpoints of a search share with earlier ones. It is a file
+// beside them that only grows. A checkpoint adds what is new, and records the file, its valid
+// length, and a checksum of that. What follows belongs to an unfinished checkpoint or to a later
+// one. It is never read, and the next checkpoint overwrites it.
 //
-// The file begins with a line and its number, which nobody else gives, and is then a sequence of
-// blocks like those of a checkpoint.
+// The file begins with a line and its unique number, followed by a sequence of blocks like those of
+// a checkpoint.
 
 const (
 	logMagic  = "cpor states, format 1\n"
@@ -29,12 +29,12 @@ const (
 	markBytes = 8 + 8 + 4 + 8
 )
 
-// Mark says which log a checkpoint has, and how far. The zero value is no log.
+// Mark says which log a checkpoint uses, and how far. The zero value is no log.
 type Mark struct {
 	ID     uint64 // in its name
 	Length int64  // bytes
 	Blocks uint32
-	Sum    uint64 // of the sums of the blocks, one after the other
+	Sum    uint64 // of the sums of the blocks, in order
 }
 
 func (m Mark) append(b []byte) []byte {
@@ -63,29 +63,29 @@ func (m *Mark) add(size int, sum uint64) {
 	m.Sum = xxhash.Sum64(b[:])
 }
 
-// Appender is what a checkpoint is written to if there can be a log beside it.
+// Appender is implemented by the writer of a checkpoint that can have a log beside it.
 type Appender interface {
-	// Append adds to the log that goes as far as last what fill writes. If there is no such log any
-	// more, or last is the zero value, it begins a new one, and anew says so. It returns how far
-	// the log goes then; what it has comes to be on the disk with the checkpoint. After an error
-	// the log goes as far as before.
+	// Append adds what fill writes to the log that is valid up to last. If there is no such log any
+	// more, or last is the zero value, it begins a new one and passes true for anew. It returns the
+	// new valid length, which takes effect with the checkpoint. After an error the log is valid up
+	// to last.
 	Append(last Mark, fill func(w io.Writer, anew bool) error) (Mark, error)
 }
 
-// Opener is what a checkpoint is read from if there can be a log beside it.
+// Opener is implemented by the reader of a checkpoint that can have a log beside it.
 type Opener interface {
-	// OpenLog returns what a log has. Its errors name the file.
+	// OpenLog opens a log up to its valid length. Its errors name the file.
 	OpenLog(m Mark) (io.ReadCloser, error)
 }
 
-// How a log stands in a checkpoint.
+// How a checkpoint refers to a log.
 const (
 	inside  = 0 // its pieces, each with its length, and an empty one
 	outside = 1 // a mark
 )
 
-// Append adds to the log of a checkpoint what fill writes; see [Appender]. If w is none, all
-// stands in the checkpoint itself, and the mark is the zero value.
+// Append adds what fill writes to the log of a checkpoint; see [Appender]. If w is not an Appender,
+// the data goes into the checkpoint itself, and the mark is the zero value.
 func Append(w io.Writer, last Mark, fill func(w io.Writer, anew bool) error) (Mark, error) {
 	a, ok := w.(Appender)
 	if !ok {
@@ -123,8 +123,8 @@ func (p pieces) Write(b []byte) (int, error) {
 	return p.w.Write(b)
 }
 
-// Appended calls f with what the log of a checkpoint has, which r gives, and returns how far it
-// goes.
+// Appended calls f with a reader of the log of the checkpoint that r reads, and returns the log's
+// valid length.
 func Appended(r io.Reader, f func(r io.Reader) error) (Mark, error) {
 	var b [1 + markBytes]byte
 	if _, err := io.ReadFull(r, b[:1]); err != nil {
@@ -158,7 +158,7 @@ func Appended(r io.Reader, f func(r io.Reader) error) (Mark, error) {
 		if err := f(l); err != nil {
 			return Mark{}, err
 		}
-		_, err = io.Copy(io.Discard, l) // all of it is to be whole
+		_, err = io.Copy(io.Discard, l) // must be complete
 		return m, err
 	}
 	return Mark{}, errors.New("an impossible log")
@@ -193,7 +193,7 @@ func (p *unpieced) Read(b []byte) (int, error) {
 	return n, cut(err)
 }
 
-// cut makes of an end where there is to be more what it is.
+// cut turns an end where there should be more into the error that it is.
 func cut(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -232,7 +232,7 @@ type logWriter struct {
 	made bool
 }
 
-// openLog opens a log that goes as far as last, without what stands behind that, or makes one.
+// openLog opens a log that is valid up to last and drops what follows, or creates one.
 func openLog(dir string, last Mark) (*logWriter, error) {
 	if last != (Mark{}) {
 		if f, err := os.OpenFile(logFile(dir, last.ID), os.O_RDWR, 0); err == nil {
@@ -282,8 +282,8 @@ func (l *logWriter) undo() {
 	l.f.Close()
 }
 
-// sync waits until the log is on the disk. If it cannot be told that it is, the log does not go
-// as far as its mark says afterwards, so that nobody adds to it.
+// sync waits until the log is on the disk. If it cannot be sure, it shortens the log, so that
+// nothing will be added to it.
 func (l *logWriter) sync() error {
 	err := l.f.Sync()
 	if err != nil {

@@ -125,9 +125,8 @@ func logsIn(t *testing.T, dir string) []string {
 	return all
 }
 
-// TestLogGrows keeps one checkpoint after the other: each writes what is new to one log; some
-// fail, and the one before stays good, as does what stands before it in the log; who goes on
-// adds to the same log.
+// TestLogGrows writes checkpoints in turn. Each adds what is new to one log. Some fail, and the one
+// before stays valid, as does its part of the log. A resumed search adds to the same log.
 func TestLogGrows(t *testing.T) {
 	dir := t.TempDir()
 	l := newLogged(t, dir)
@@ -380,7 +379,7 @@ func TestLogDamage(t *testing.T) {
 	if err := os.WriteFile(path, append(bytes.Clone(whole), foreign...), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	l.wantRead(dir, l.noted) // what stands behind it is of nobody
+	l.wantRead(dir, l.noted) // what follows belongs to no checkpoint
 }
 
 // TestLogOfOlder reads an older log of the same search under the new one's name, with the same

@@ -1,12 +1,12 @@
-// Package source holds the text of model files, positions in them, and the
-// messages about them: file:line:col, the source line, a caret under the place
-// (the form is esbuild's and the Go compiler's, written here because it is a
-// page of code and every library for it brings a parser along).
+// Package source holds the text of model files, positions in them, and messages about them:
+// file:line:col, the source line, and a caret under the place. (The form is that of esbuild and the
+// Go compiler. It is written here because it is a page of code, and every library for it comes with
+// a parser.)
 //
-// A [File] is a name and a text; a [Pos] is a byte offset in the text, so that
-// positions cost one word and [File.Position] computes lines and columns only
-// for the few that are printed. The packages that check a file collect what they
-// find in a [List], which is an error: its text is what the user reads.
+// A [File] is a name and a text. A [Pos] is a byte offset in the text, so positions cost one word,
+// and [File.Position] computes lines and columns only for the few that are printed. Packages that
+// check a file collect their messages in a [List], which is an error: its text is what the user
+// reads.
 package source
 
 import (
@@ -41,11 +41,11 @@ type File struct {
 	once  sync.Once
 	lines []Pos // the first byte of each line
 	parts []*File
-	ends  []Pos // of the parts, each with the newline that Join has put behind it
+	ends  []Pos // of the parts, each with the newline that Join added
 }
 
-// Join returns a file that consists of these, the first of which gives it its name: its text is
-// theirs, one after the other, and the places in it are places in them. A single file is itself.
+// Join returns a file that concatenates these. The first one gives it its name, and places in it
+// are places in the parts. A single file is returned as it is.
 func Join(files []*File) *File {
 	if len(files) == 1 {
 		return files[0]
@@ -90,14 +90,13 @@ func (f *File) Part(p Pos) (part *File, begin Pos) {
 	return f.parts[i], begin
 }
 
-// New returns a file with the name and the text. A byte order mark, as some
-// editors write it, is no part of the text.
+// New returns a file with the name and the text. A byte order mark is not part of the text.
 func New(name, text string) *File {
 	return &File{Name: name, Text: strings.TrimPrefix(text, "\ufeff")}
 }
 
-// Read reads a file from the disk. The error says in the user's words what is
-// wrong: the file is missing, a directory, unreadable, or larger than [MaxSize].
+// Read reads a file from the disk. The error tells the user what is wrong: the file is missing, a
+// directory, unreadable, or larger than [MaxSize].
 func Read(name string) (*File, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -116,8 +115,7 @@ func Read(name string) (*File, error) {
 	return ReadFrom(name, f)
 }
 
-// ReadFrom reads a file from r; name stands in messages. The errors are those
-// of [Read].
+// ReadFrom reads a file from r; messages contain name. The errors are those of [Read].
 func ReadFrom(name string, r io.Reader) (*File, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	if err != nil {
@@ -176,8 +174,8 @@ func (f *File) At(p Pos) string {
 	return fmt.Sprintf("%s:%d:%d", name, line, col)
 }
 
-// Line returns the text of a line, counted from 1, without its line ending; ""
-// if there is no such line.
+// Line returns the text of a line, counted from 1, without its line ending; "" if there is no such
+// line.
 func (f *File) Line(n int) string {
 	t := f.table()
 	if n < 1 || n > len(t) {
@@ -293,7 +291,7 @@ func (f *File) excerpt(b *strings.Builder, pos, end Pos) {
 	n, col := f.Position(pos)
 	part, _ := f.Part(pos)
 	line := part.Line(n)
-	at := min(col-1, len(line)) // the place is behind the line if it is the newline
+	at := min(col-1, len(line)) // the place is after the line if it is the newline
 	to := at
 	if end > pos {
 		to = min(at+int(end-pos), len(line))
