@@ -6,12 +6,12 @@
 //
 // # How a run is measured
 //
-// Every measured run is a process of its own: `cpor run -json`. That costs some milliseconds for each run (they show in the
-// wall time, and not in the search time), and in return the peak memory is the
-// run's own, no garbage or heap size carries over from one run to the next, a
-// run that dies takes nothing with it, and another checker, which is a process
-// anyhow, is measured in the same way from outside. So the package needs
-// nothing of the engine but the command's contract, the JSON object.
+// Every measured run is a process of its own: `cpor run -json`. That costs some milliseconds for
+// each run (they show in the wall time, and not in the search time), and in return the peak
+// memory is the run's own, no garbage or heap size carries over from one run to the next, a run
+// that dies takes nothing with it, and another checker, which is a process anyhow, is measured in
+// the same way from outside. So the package needs nothing of the engine but the command's
+// contract, the JSON object.
 //
 // # How it is built
 //

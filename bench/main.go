@@ -94,7 +94,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 		Names: names, Params: o.params, POR: o.por, Workers: o.workers, Limit: o.limit,
 		MaxMemory: o.memory(), Large: o.large, Transitions: o.trans,
 		rounds: o.rounds, runner: runner, dir: o.dir, stderr: stderr,
-		results: &Results{Command: args, Machine: thisMachine(), Start: time.Now(), Notes: []string{}, Unexpected: []string{}, Measurements: []Measurement{}},
+		results: &Results{
+			Command:      args,
+			Machine:      thisMachine(),
+			Start:        time.Now(),
+			Notes:        []string{},
+			Unexpected:   []string{},
+			Measurements: []Measurement{},
+		},
 		written: time.Now(),
 	}
 	s.sections = func(rs *Results) []Section {

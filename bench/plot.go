@@ -122,7 +122,9 @@ func (p *Plot) svg() (template.HTML, error) {
 	if err != nil || empty {
 		return "", err
 	}
-	below := legend.Rectangle(draw.New(vgsvg.NewWith(vgsvg.UseWH(plotWidth, plotHeight)))).Size().Y + 4
+	below := legend.Rectangle(draw.New(vgsvg.NewWith(vgsvg.UseWH(plotWidth, plotHeight)))).
+		Size().
+		Y + 4
 	c := vgsvg.NewWith(vgsvg.UseWH(plotWidth, plotHeight+below))
 	// Room at the right, for the last tick's label reaches over the edge.
 	g.Draw(draw.Crop(draw.New(c), 2, -8, 2+below, -2))

@@ -67,7 +67,10 @@ func examples(t *testing.T) []example {
 		head := title.FindStringSubmatch(s)
 		flaw := bug.FindStringSubmatch(s)
 		if head == nil || head[1] != file || flaw == nil || !model.MatchString(s) {
-			t.Fatalf("%s: the comment does not say what it is, its source, what it models, or the bug", file)
+			t.Fatalf(
+				"%s: the comment does not say what it is, its source, what it models, or the bug",
+				file,
+			)
 		}
 		ex := example{file: file, title: head[2], bug: flaw[1]}
 		fixed, wrong := false, false
@@ -134,7 +137,14 @@ func explore(file string, args []string, por string) (*result, error) {
 	}
 	for _, q := range p.Properties {
 		if ltl == "all" || ltl == q.Name {
-			prop := engine.Property{Name: q.Name, Formula: q.Formula, Pos: q.Pos, Text: q.Text, Kind: q.Kind, System: q.System}
+			prop := engine.Property{
+				Name:    q.Name,
+				Formula: q.Formula,
+				Pos:     q.Pos,
+				Text:    q.Text,
+				Kind:    q.Kind,
+				System:  q.System,
+			}
 			for _, x := range q.Predicates {
 				prop.Predicates = append(prop.Predicates, engine.Predicate(x))
 			}
@@ -206,7 +216,9 @@ func TestExamples(t *testing.T) {
 	header := []string{"model", "flags", "reduction", "states", "transitions"}
 	got := [][]string{header}
 	var rows strings.Builder
-	rows.WriteString("| model | what it is | states | with `-por cartesian` | the bug | is found as |\n|---|---|---|---|---|---|\n")
+	rows.WriteString(
+		"| model | what it is | states | with `-por cartesian` | the bug | is found as |\n|---|---|---|---|---|---|\n",
+	)
 	for _, ex := range all {
 		counts := map[string]uint64{}
 		finds := ""
@@ -218,18 +230,44 @@ func TestExamples(t *testing.T) {
 					t.Fatalf("%s %s: %v", ex.file, flags, err)
 				}
 				if res.finds != r.finds {
-					t.Errorf("%s %s, -por %s finds %s; the comment says %s", ex.file, flags, por, res.finds, r.finds)
+					t.Errorf(
+						"%s %s, -por %s finds %s; the comment says %s",
+						ex.file,
+						flags,
+						por,
+						res.finds,
+						r.finds,
+					)
 				}
 				if len(r.args) == 0 {
 					counts[por] = res.states
 				}
-				got = append(got, []string{ex.file, flags, por, strconv.FormatUint(res.states, 10), strconv.FormatUint(res.transitions, 10)})
+				got = append(
+					got,
+					[]string{
+						ex.file,
+						flags,
+						por,
+						strconv.FormatUint(res.states, 10),
+						strconv.FormatUint(res.transitions, 10),
+					},
+				)
 			}
 			if strings.Contains(flags, ex.bug) {
 				finds = cmp.Or(finds, r.finds)
 			}
 		}
-		fmt.Fprintf(&rows, "| [%s](%s) | %s | %d | %d | `%s` | %s |\n", ex.file, ex.file, ex.title, counts["none"], counts["cartesian"], ex.bug, finds)
+		fmt.Fprintf(
+			&rows,
+			"| [%s](%s) | %s | %d | %d | `%s` | %s |\n",
+			ex.file,
+			ex.file,
+			ex.title,
+			counts["none"],
+			counts["cartesian"],
+			ex.bug,
+			finds,
+		)
 	}
 	compareCounts(t, got)
 	compareTable(t, rows.String())

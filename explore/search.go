@@ -103,7 +103,15 @@ func (x *Explorer) Start(ctx context.Context, p *Plan, at *Path) *Search {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &Search{cancel: cancel, over: make(chan struct{}), every: 1, p: p.Program,
 		counts: p.Entry.Counts}
-	s.status = Status{Name: p.Name, Running: true, From: at, Samples: []Sample{}, Figures: []Figure{}, Found: []string{}, Counts: counted(p.Entry.Counts)}
+	s.status = Status{
+		Name:    p.Name,
+		Running: true,
+		From:    at,
+		Samples: []Sample{},
+		Figures: []Figure{},
+		Found:   []string{},
+		Counts:  counted(p.Entry.Counts),
+	}
 	t := *p.Task
 	t.Progress, t.ProgressInterval = s.report, reportEvery
 	go func() {

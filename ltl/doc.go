@@ -18,9 +18,10 @@
 // # What a checker needs to know of a formula
 //
 //   - [Formula.StutterInvariant]: no X, which partial-order reduction requires.
-//   - [Formula.Polarities]: which atoms occur positively and negatively. A transition may be hidden from
-//     the formula although it changes an atom, if it changes it only in the harmless direction: the transparency
-//     of Siegel, "Transparent partial order reduction" (Formal Methods in System Design 2012).
+//   - [Formula.Polarities]: which atoms occur positively and negatively. A transition may be
+//     hidden from the formula although it changes an atom, if it changes it only in the harmless
+//     direction: the transparency of Siegel, "Transparent partial order reduction" (Formal Methods
+//     in System Design 2012).
 //   - [Formula.Holds]: the truth value on a word given as stem and loop. It is computed from the
 //     definition of the operators, without an automaton, and serves as the oracle for automata
 //     in tests.

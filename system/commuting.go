@@ -15,8 +15,8 @@ import "math"
 // A transition T has an access with an operation only if it keeps two promises, as long as the
 // other values that it reads are what they are.
 //
-//   - Fewer: if operations equal to Op that were executed on the location since it was last accessed
-//     in any other way had not been executed, T would do the same.
+//   - Fewer: if operations equal to Op that were executed on the location since it was last
+//     accessed in any other way had not been executed, T would do the same.
 //   - More: if up to Room further such operations came before T, T would do the same.
 //
 // To do the same is to move or to be blocked as before, with the same violations, the same local
@@ -42,10 +42,11 @@ import "math"
 //   - Events of one execution that took place one behind the other ([Access.Orders]): equal
 //     operations are enough, whatever room is left. The first had the second's operation behind it
 //     and not before it; exchanged, the second comes first, which is Fewer; the first comes
-//     second, after one further operation, and has done what the second did from the value that the second found
-//     (an interval of values in which the operation succeeds contains what lies between two of its values).
-//   - A transition and a set of others that may all come before it: room for all of them together. That
-//     each pair commutes is not enough: three done at 2.
+//     second, after one further operation, and has done what the second did from the value that
+//     the second found (an interval of values in which the operation succeeds contains what lies
+//     between two of its values).
+//   - A transition and a set of others that may all come before it: room for all of them together.
+//     That each pair commutes is not enough: three done at 2.
 //
 // An engine that knows nothing of this sees reads and writes in Write, and loses only what could be
 // saved. [Plain] makes ordinary accesses of a list, for whoever puts several transitions together

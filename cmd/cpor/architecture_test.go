@@ -133,8 +133,11 @@ func apart(parts []part, layers []layer, imports map[string][]string) []string {
 						"imports only %s", from, to, p.room, strings.Join(p.imports, ", ")))
 				}
 				if b == p.room && a != b && p.doors != nil && p.doors[a] != to {
-					wrong = append(wrong, fmt.Sprintf("%s imports %s, which is no door of %s for it",
-						from, to, p.room))
+					wrong = append(
+						wrong,
+						fmt.Sprintf("%s imports %s, which is no door of %s for it",
+							from, to, p.room),
+					)
 				}
 			}
 		}

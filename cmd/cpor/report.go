@@ -151,7 +151,8 @@ func (r *report) lengths() string {
 		trace.AsFound: "as found, not minimized",
 		trace.Cut: fmt.Sprintf("not fully minimized in %v: raise -minimise",
 			r.c.MinimiseTime),
-		trace.Local:          "irreducible; there may be shorter ones, and other runs may show them",
+		trace.Local: "irreducible; there may be shorter ones, " +
+			"and other runs may show them",
 		trace.FewestSwitches: "with the fewest context switches",
 		trace.Shortest:       "as short as possible",
 	}[least]

@@ -1,6 +1,6 @@
 // Package detectcmd is the command line of package detect: what `cpor detect`
-// and `cpor monitor` do between their arguments and their exit codes. It has no algorithm of its own. It is the
-// only package of detect that the command imports.
+// and `cpor monitor` do between their arguments and their exit codes. It has no algorithm of its
+// own. It is the only package of detect that the command imports.
 //
 // Exit codes: 0 the predicate is not possible, or it is definite; 1 it is
 // possible, or not definite; 2 a mistake in the command, the predicate or the

@@ -397,7 +397,8 @@ func TestMatchers(t *testing.T) {
 func FuzzFastLine(f *testing.F) {
 	f.Add(
 		[]byte(
-			`{"host":"a","clock":{"a":1,"b":0},"event":"x","vars":{"x":1,"y":[1,{"z":null}],"w":{"v":true}}}`))
+			`{"host":"a","clock":{"a":1,"b":0},"event":"x","vars":{"x":1,"y":[1,{"z":null}],"w":{"v":true}}}`,
+		))
 	f.Add([]byte(`{"clock": {"a": 01}, "host" : "a\u0062" , "vars":{"s":"\"", "f":-1.5e3}}`))
 	f.Add([]byte(`{"host":"a","clock":{"a":1},"vars":{"x":1},"vars":{"y":2}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -542,7 +543,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("x=\"1\na {\"a\":1}\n"), "", "", true)
 	f.Add(
 		[]byte(
-			"{\"hosts\":[\"a\"]}\n{\"host\":\"a\",\"clock\":[1],\"vars\":{\"x\":{\"y\":null}}}\n{\"trace\":\"t\"}"), "", "", true)
+			"{\"hosts\":[\"a\"]}\n{\"host\":\"a\",\"clock\":[1],\"vars\":{\"x\":{\"y\":null}}}\n{\"trace\":\"t\"}",
+		), "", "", true)
 	f.Add([]byte("1 a {\"a\":1} x\n--\n"), `(?<t>\d) (?<host>\w) (?<clock>{.*}) (?<event>.*)`,
 		"^-(?<trace>-)", true)
 	f.Fuzz(func(t *testing.T, data []byte, re, delim string, lenient bool) {

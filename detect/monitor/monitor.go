@@ -507,7 +507,11 @@ func (m *Monitor) branchBytes() int64 { return int64(160 + 16*len(m.hosts)) }
 // bytes returns about how much memory is taken.
 func (m *Monitor) bytes() int64 {
 	n := int64(len(m.hosts))
-	b := int64(m.rows)*(32+4*n) + int64(m.kept)*m.branchBytes() + m.textBytes + m.earlyBytes + m.valueBytes
+	b := int64(
+		m.rows,
+	)*(32+4*n) + int64(
+		m.kept,
+	)*m.branchBytes() + m.textBytes + m.earlyBytes + m.valueBytes
 	for _, h := range m.hosts {
 		b += int64(cap(h.sums))*8 + int64(len(h.tuples))*int64(96+12*len(h.vars))
 	}

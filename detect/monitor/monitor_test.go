@@ -75,7 +75,12 @@ func events(rng *rand.Rand, c *computation.Computation) []*Event {
 		}
 		next[i]++
 		k := next[i]
-		e := &Event{Host: c.Name(i), Clock: map[string]int32{}, Vars: map[string]computation.Value{}, Text: c.Text(i, k)}
+		e := &Event{
+			Host:  c.Name(i),
+			Clock: map[string]int32{},
+			Vars:  map[string]computation.Value{},
+			Text:  c.Text(i, k),
+		}
 		for j, x := range c.Clock(i, k) {
 			e.Clock[c.Name(j)] = x
 		}

@@ -117,8 +117,11 @@ func document(c *computation.Computation, cut computation.Cut) *explore.Document
 	}
 	d.Total = len(events)
 	if len(events) > explore.MaxRows {
-		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d events are shown.", explore.MaxRows,
-			len(events)))
+		d.Notes = append(
+			d.Notes,
+			fmt.Sprintf("Only the first %d of %d events are shown.", explore.MaxRows,
+				len(events)),
+		)
 		events = events[:explore.MaxRows]
 		if d.Cut > explore.MaxRows {
 			d.Cut = -1

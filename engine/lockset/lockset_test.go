@@ -314,7 +314,11 @@ init { go T1(); go T2() }
 }
 
 func TestOptions(t *testing.T) {
-	m, err := model.Parse("t.model", header+"thread T() { x = 1 }\ninit { go T() }", model.Options{})
+	m, err := model.Parse(
+		"t.model",
+		header+"thread T() { x = 1 }\ninit { go T() }",
+		model.Options{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,10 @@ func explore(t *testing.T, sys system.System, o engine.Options) (*engine.Result,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.Run(context.Background(), &engine.Task{System: sys, Options: o, Flags: &engine.Values{}})
+	return e.Run(
+		context.Background(),
+		&engine.Task{System: sys, Options: o, Flags: &engine.Values{}},
+	)
 }
 
 func figure(res *engine.Result, key string) any {

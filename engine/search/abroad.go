@@ -35,7 +35,8 @@ func (k *ranks) join(w *worker) destination {
 	if d, ok := a.destination.(*deferred); ok && k.portable == nil && d.numbering != nil {
 		a.numbered = d
 		// A rank that has several parts has several stores, and none of them takes numbers.
-		if sharing, ok := d.numbering.(statestore.Sharing); ok && k.x.Parts() == k.run.o.Ranks.Size() {
+		if sharing, ok := d.numbering.(statestore.Sharing); ok &&
+			k.x.Parts() == k.run.o.Ranks.Size() {
 			a.homes = &homes{sharing: sharing, division: k.run.division, parts: k.x.Parts(),
 				most: cmp.Or(k.run.o.sizes.MostNumbers, cluster.MostNumbers)}
 		}

@@ -32,7 +32,8 @@ const (
 //     stores from which states cannot be loaded: the work items carry them
 //   - deferred inserts many together, so that the memory has been asked for a while ago
 //   - onDisk takes what the store does not have for a candidate, which is looked for on the disk
-//   - abroad sends it to the rank that it belongs to, and asks another destination if that is this one
+//   - abroad sends it to the rank that it belongs to, and asks another destination if that is this
+//     one
 //
 // [place] makes them.
 type destination interface {

@@ -124,7 +124,9 @@ func depthOf(e spill.Entry) int { return int(e.From & (1<<depthBits - 1)) }
 func openDisk(o *Options, room uint64) (*disk, error) {
 	if room == 0 && o.sizes.SpillEvery == 0 {
 		return nil, &engine.OptionError{
-			Message: "-disk needs -max-memory SIZE: the search continues on disk beyond that memory"}
+			Message: "-disk needs -max-memory SIZE: " +
+				"the search continues on disk beyond that memory",
+		}
 	}
 	if o.Store != statestore.Tree && o.Store != statestore.Plain {
 		return nil, &engine.OptionError{

@@ -89,10 +89,11 @@ func init() {
 			Reduces:   r.reduction != None,
 			Needs:     []engine.Need{engine.FiniteExecutions},
 			Counts:    engine.CountExecutions | engine.CountTransitions | engine.CountDepth,
-			Takes:     engine.TakesAll | engine.TakesDeadlocks | engine.TakesMaxTransitions | engine.TakesMaxDepth | engine.TakesCheckpoint,
-			Flags:     []engine.Flag{lockset.Races, lockset.InitThread, invisible, deepen, undo},
-			Check:     r.reduction.check,
-			Run:       r.reduction.run,
+			Takes: engine.TakesAll | engine.TakesDeadlocks | engine.TakesMaxTransitions |
+				engine.TakesMaxDepth | engine.TakesCheckpoint,
+			Flags: []engine.Flag{lockset.Races, lockset.InitThread, invisible, deepen, undo},
+			Check: r.reduction.check,
+			Run:   r.reduction.run,
 		}
 		if r.reduction == None || r.reduction == DPOR {
 			e.Stable = engine.CountExecutions

@@ -159,7 +159,10 @@ func (e *explorer) search(res *Result) error {
 	if err := e.watch.Err(); err != nil {
 		e.stop(err)
 	}
-	defer context.AfterFunc(e.watch.Context(), func() { e.stop(context.Cause(e.watch.Context())) })()
+	defer context.AfterFunc(
+		e.watch.Context(),
+		func() { e.stop(context.Cause(e.watch.Context())) },
+	)()
 	e.watch.Go(e.progress)
 	var keep *engine.Keeper
 	if e.o.Checkpoint != nil {

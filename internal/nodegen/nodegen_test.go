@@ -33,7 +33,11 @@ func TestUpToDate(t *testing.T) {
 		}
 		got, err := os.ReadFile(filepath.Join(dir, args[0]))
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what nodegen writes now; run make generate (%v)", filepath.Join(dir, args[0]), err)
+			t.Errorf(
+				"%s is not what nodegen writes now; run make generate (%v)",
+				filepath.Join(dir, args[0]),
+				err,
+			)
 		}
 		return nil
 	})
@@ -90,20 +94,27 @@ func TestMistakes(t *testing.T) {
 		{"no Go", "type", "expected 'IDENT'"},
 		{"no interface", "//node:stmt\ntype A struct{}", "A: no interface is called stmt"},
 		{"a map", node + "//node:node \"\"\ntype A struct{ X map[string]Node }", "A.X: nodes in a map[string]Node are not supported"},
-		{"lists of lists", node + "//node:node \"\"\ntype A struct{ X [][]Node }", "A.X: nodes in a [][]Node are not supported"},
+		{"lists of lists", node + "//node:node \"\"\ntype A struct{ X [][]Node }",
+			"A.X: nodes in a [][]Node are not supported"},
 		{"a node by value", node + "//node:node \"\"\ntype A struct{ X B }\n//node:node \"\"\ntype B struct{ Y Node }", "A.X: nodes in a B are not supported"},
-		{"no template", node + "//node:node\ntype A struct{ X Node }", "A: the node has no template"},
-		{"no such field", node + "//node:node \"a\" Y\ntype A struct{ X Node }", "there is no field Y"},
+		{"no template", node + "//node:node\ntype A struct{ X Node }",
+			"A: the node has no template"},
+		{"no such field", node + "//node:node \"a\" Y\ntype A struct{ X Node }",
+			"there is no field Y"},
 		{"an open bracket", node + "//node:node [X\ntype A struct{ X Node }", "expected ]"},
-		{"nothing decides", node + "//node:node [\"x\"]\ntype A struct{ X Node }", "brackets need a field that decides"},
-		{"an open string", node + "//node:node \"x\ntype A struct{ X Node }", "literal not terminated"},
-		{"no separator", node + "//node:node X/y\ntype A struct{ X []Node }", "expected q or a string after /"},
+		{"nothing decides", node + "//node:node [\"x\"]\ntype A struct{ X Node }",
+			"brackets need a field that decides"},
+		{"an open string", node + "//node:node \"x\ntype A struct{ X Node }",
+			"literal not terminated"},
+		{"no separator", node + "//node:node X/y\ntype A struct{ X []Node }",
+			"expected q or a string after /"},
 		{"a part", node + "//node:node X\ntype A struct{ X P }\n//node:part\ntype P struct{ Y Node }", "X is a part of a node, and cannot be printed"},
 		{"a bracket too many", node + "//node:node X]\ntype A struct{ X Node }", "unexpected ]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "tree.go"), []byte("package tree\n\n"+test.source+"\n"), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "tree.go"),
+				[]byte("package tree\n\n"+test.source+"\n"), 0o666); err != nil {
 				t.Fatal(err)
 			}
 			text, err := generate(dir, []string{"tree.go"})

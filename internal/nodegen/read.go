@@ -61,7 +61,11 @@ type field struct {
 
 // read parses the files of a folder.
 func read(dir string, files []string) (*tree, error) {
-	t := &tree{interfaces: map[string]*contract{}, parts: map[string]bool{}, known: map[string]bool{}}
+	t := &tree{
+		interfaces: map[string]*contract{},
+		parts:      map[string]bool{},
+		known:      map[string]bool{},
+	}
 	fset := token.NewFileSet()
 	structs := map[string]*ast.StructType{}
 	for _, name := range files {
@@ -197,7 +201,12 @@ func (t *tree) addFields(n *node, f *ast.Field) error {
 	}
 	s, ok := t.shapeOf(f.Type)
 	if !ok {
-		return fmt.Errorf("%s.%s: nodes in a %s are not supported", n.name, names[0].Name, text(f.Type))
+		return fmt.Errorf(
+			"%s.%s: nodes in a %s are not supported",
+			n.name,
+			names[0].Name,
+			text(f.Type),
+		)
 	}
 	for _, name := range names {
 		n.fields = append(n.fields, field{name.Name, text(f.Type), s})
@@ -237,7 +246,8 @@ func (t *tree) shapeOf(typ ast.Expr) (shape, bool) {
 	mentioned := false
 	ast.Inspect(typ, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
-		mentioned = mentioned || ok && (t.known[id.Name] || t.parts[id.Name] || t.isInterface(id.Name))
+		mentioned = mentioned ||
+			ok && (t.known[id.Name] || t.parts[id.Name] || t.isInterface(id.Name))
 		return true
 	})
 	return other, !mentioned

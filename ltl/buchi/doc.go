@@ -16,24 +16,28 @@
 // # The pipeline
 //
 //  1. The formula is simplified (package ltl).
-//  2. A tableau makes a generalised automaton with acceptance on transitions: Couvreur, "On-the-fly verification of
-//     linear temporal logic" (FM 1999). Its states are Boolean functions and its transitions are cubes of
-//     binary decision diagrams; see tableau.go. There are up to three styles: a transition for each cube; for each
-//     set of letters that the state does not tell apart, which leads to deterministic automata
-//     (Sebastiani and Tonetta, CHARME 2003); and in addition with one successor for all alternatives that
-//     have the same label, the postponed branching of Duret-Lutz (IJCCBS 2014).
-//  3. States without accepting runs go (strongly connected components), superfluous acceptance sets
-//     and marks go, and the quotient by direct and reverse simulation is taken until nothing changes: Etessami and Holzmann,
-//     "Optimizing Büchi automata" (CONCUR 2000); Somenzi and Bloem, "Efficient Büchi automata from LTL
-//     formulae" (CAV 2000). TranslateGeneralised stops here.
-//  4. Only now acceptance is degeneralised and put on states, one component at a time, with the best order of the
-//     sets: Gastin and Oddoux (CAV 2001) for degeneralising late, Giannakopoulou and Lerda (FORTE 2002) for the levels,
-//     Babiak, Badie, Duret-Lutz, Kretinsky and Strejcek (SPIN 2013) for the components. Step 3 is
-//     repeated, for several equivalent ways to place the marks.
-//  5. If the language is an obligation property, there is a unique minimal weak deterministic automaton: Löding (IPL 2001);
-//     Dax, Eisinger and Klaedtke (ATVA 2007). It wins unless a nondeterministic one is smaller.
-//  6. Pairs of states are merged where the result has no word in common with the automaton of the negation, so that
-//     the language stays the same.
+//  2. A tableau makes a generalised automaton with acceptance on transitions: Couvreur,
+//     "On-the-fly verification of linear temporal logic" (FM 1999). Its states are Boolean
+//     functions and its transitions are cubes of binary decision diagrams; see tableau.go. There
+//     are up to three styles: a transition for each cube; for each set of letters that the state
+//     does not tell apart, which leads to deterministic automata (Sebastiani and Tonetta, CHARME
+//     2003); and in addition with one successor for all alternatives that have the same label, the
+//     postponed branching of Duret-Lutz (IJCCBS 2014).
+//  3. States without accepting runs go (strongly connected components), superfluous acceptance
+//     sets and marks go, and the quotient by direct and reverse simulation is taken until nothing
+//     changes: Etessami and Holzmann, "Optimizing Büchi automata" (CONCUR 2000); Somenzi and
+//     Bloem, "Efficient Büchi automata from LTL formulae" (CAV 2000). TranslateGeneralised stops
+//     here.
+//  4. Only now acceptance is degeneralised and put on states, one component at a time, with the
+//     best order of the sets: Gastin and Oddoux (CAV 2001) for degeneralising late, Giannakopoulou
+//     and Lerda (FORTE 2002) for the levels, Babiak, Badie, Duret-Lutz, Kretinsky and Strejcek
+//     (SPIN 2013) for the components. Step 3 is repeated, for several equivalent ways to place the
+//     marks.
+//  5. If the language is an obligation property, there is a unique minimal weak deterministic
+//     automaton: Löding (IPL 2001); Dax, Eisinger and Klaedtke (ATVA 2007). It wins unless a
+//     nondeterministic one is smaller.
+//  6. Pairs of states are merged where the result has no word in common with the automaton of the
+//     negation, so that the language stays the same.
 //
 // The smallest automaton wins, by states, then by nondeterministic states, then by edges. Steps
 // 4 to 6 try all of their alternatives on small automata only. Five and more conjuncts []<>p,

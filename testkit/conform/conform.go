@@ -93,7 +93,10 @@ func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
 	r.Explore.Outcomes = true
 	explore := p.compiled.Main
 	if p.test != "" {
-		explore = func(x gosrc.Explore) (*gosrc.Program, error) { return p.compiled.Test(p.test, x) }
+		explore = func(x gosrc.Explore) (*gosrc.Program, error) {
+			return p.compiled.Test(p.test,
+				x)
+		}
 	}
 	prog, err := explore(r.Explore)
 	if err != nil {

@@ -213,8 +213,9 @@ func TestMemory(t *testing.T) {
 	t.Log(count)
 }
 
-// TestTimed holds the engines to the brute force on tests that sleep, start timers and wait with time-outs: every
-// other one in a bubble of testing/synctest, and the others beside it in the same package.
+// TestTimed holds the engines to the brute force on tests that sleep, start timers and wait with
+// time-outs: every other one in a bubble of testing/synctest, and the others beside it in the
+// same package.
 func TestTimed(t *testing.T) {
 	n := cmp.Or(*timed, sample.Of(10, 20, 100))
 	var src strings.Builder

@@ -17,7 +17,7 @@ const (
 	sleep     timedOp = iota // for Val milliseconds
 	afterFunc                // timer Obj adds Val to atomic 0 after that many milliseconds
 	stop                     // reg = 1 if timer Obj had not fired
-	timeout                  // reg = a value of channel Obj, or -7 after Val milliseconds (timer Tm)
+	timeout                  // reg = a value of channel Obj, or -7 after Val ms (timer Tm)
 	sendTo                   // channel Obj <- Val
 	recvFrom                 // reg = <-channel Obj
 	addTo                    // atomic Obj += Val

@@ -153,7 +153,10 @@ func writeJaeger(w io.Writer, spans []span) error {
 		if !ok {
 			k = len(data)
 			at[s.trace] = k
-			data = append(data, object{"traceID": s.trace, "spans": []object{}, "processes": object{}})
+			data = append(
+				data,
+				object{"traceID": s.trace, "spans": []object{}, "processes": object{}},
+			)
 		}
 		data[k]["spans"] = append(data[k]["spans"].([]object), x)
 		tags := []object{}

@@ -36,7 +36,8 @@ func TestMeasure(t *testing.T) {
 		t.Skip("-measure measures the choice of the reduction")
 	}
 	cpor := filepath.Join(t.TempDir(), "cpor")
-	if out, err := exec.Command("go", "build", "-o", cpor, "cpor/cmd/cpor").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", cpor, "cpor/cmd/cpor")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	fmt.Println("| model | states, none | cartesian | auto | ms, none | cartesian | auto | auto " +
@@ -59,7 +60,10 @@ func TestMeasure(t *testing.T) {
 				if jerr := json.Unmarshal(out, &res); jerr != nil {
 					t.Fatalf("%s: %v %v", row, err, jerr)
 				}
-				times[por] = append(times[por], c.ProcessState.UserTime()+c.ProcessState.SystemTime())
+				times[por] = append(
+					times[por],
+					c.ProcessState.UserTime()+c.ProcessState.SystemTime(),
+				)
 				states[por] = res.States
 			}
 			last := len(times["auto"]) - 1

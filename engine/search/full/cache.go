@@ -103,8 +103,8 @@ type location struct {
 // link is an element of a chain of read sets.
 type link struct{ readSet, next int32 }
 
-// keptAlternatives is the number of chains of a location: one for each of the first alternatives, the
-// last for all others, too.
+// keptAlternatives is the number of chains of a location: one for each of the first alternatives,
+// the last for all others, too.
 const keptAlternatives = 3
 
 // readSet is the bits of a state that a step reads. Their values are packed: of each word, what is
@@ -244,7 +244,8 @@ func (y *stepCache) reset() {
 			l.threads[t].location, l.threads[t].readSet = 0, 0
 		}
 	}
-	y.locations, y.chains, y.readSets, y.writes, y.version = y.locations[:1], y.chains[:1], y.readSets[:1],
+	y.locations, y.chains, y.readSets, y.writes, y.version = y.locations[:1], y.chains[:1],
+		y.readSets[:1],
 		y.writes[:0], 0
 	clear(y.index)
 	clear(y.effects)
@@ -266,8 +267,8 @@ func (y *stepCache) findLocation(thread uint32, at uint64, parent int32) (p int3
 	}
 }
 
-// locate sets and returns the location of a thread in a state; 0 if it is not known. If create is set,
-// a new location is entered, if there is room.
+// locate sets and returns the location of a thread in a state; 0 if it is not known. If create is
+// set, a new location is entered, if there is room.
 func (y *stepCache) locate(s system.State, thread uint32, last *inlineCache, create bool) int32 {
 	parent := int32(0)
 	for _, lead := range last.keys {
@@ -315,8 +316,8 @@ func (y *stepCache) growIndex() {
 	}
 }
 
-// lookupLast returns the effect of a thread's first alternative if it is that of the last lookup, and
-// otherwise -1.
+// lookupLast returns the effect of a thread's first alternative if it is that of the last lookup,
+// and otherwise -1.
 func (y *stepCache) lookupLast(last *inlineCache, thread uint32, s system.State) int {
 	if last.readSet != 0 {
 		y.readSets[last.readSet].pack(s, &y.values)
@@ -355,7 +356,8 @@ func (y *stepCache) lookup(last *inlineCache, thread, alt uint32, s system.State
 		loc.misses++
 	}
 	if loc.parent != 0 {
-		for n := y.locations[loc.parent].chains[min(alt, keptAlternatives-1)]; n != 0; n = y.chains[n].next {
+		for n := y.locations[loc.parent].chains[min(alt,
+			keptAlternatives-1)]; n != 0; n = y.chains[n].next {
 			if i := y.probe(y.chains[n].readSet, thread, alt, s); i >= 0 {
 				if len(y.chains) < maxLinks {
 					y.chains = append(y.chains, link{y.chains[n].readSet, *list})
@@ -494,8 +496,8 @@ next:
 	return true
 }
 
-// readSetFor returns the read set of the last step, which was an alternative at a location, and enters
-// it if it is new; 0 if the step read too much.
+// readSetFor returns the read set of the last step, which was an alternative at a location, and
+// enters it if it is new; 0 if the step read too much.
 func (y *stepCache) readSetFor(p int32, alt uint32) int32 {
 	list := &y.root(p).chains[min(alt, keptAlternatives-1)]
 	for n := *list; n != 0; n = y.chains[n].next {

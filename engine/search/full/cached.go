@@ -30,12 +30,7 @@ func (x *Expander) expandCached(v search.Visitor, stopper search.Stopper) (stopp
 		x.load()
 		entry = y.addContext(c, x.m.NumThreads())
 	}
-	for t := range entry.threads {
-		if x.stepsCached(t, entry, v, stopper) {
-			return true
-		}
-	}
-	return false
+	return x.stepsCached(entry, v, stopper)
 }
 
 // number sets the numbers of the parts of the state that is expanded, if v has them.
@@ -48,55 +43,54 @@ func (x *Expander) number(v search.Visitor) {
 	}
 }
 
-// stepsCached is steps with those that the cache has not executed.
-func (x *Expander) stepsCached(
-	t int,
-	entry *contextEntry,
-	v search.Visitor,
-	stopper search.Stopper,
-) (
+// stepsCached takes every step of every thread. Those that the cache has are not executed.
+func (x *Expander) stepsCached(entry *contextEntry, v search.Visitor, stopper search.Stopper) (
 	stopped bool) {
-	y, last, thread := x.cache, &entry.threads[t], entry.id(t)
-	if last.location == 0 || x.state[last.keyBits.Word]&last.keyBits.Mask != last.key {
-		y.locate(x.state, thread, last, false)
+	y := x.cache
+	for t := range entry.threads {
+		last, thread := &entry.threads[t], entry.id(t)
+		if last.location == 0 || x.state[last.keyBits.Word]&last.keyBits.Mask != last.key {
+			y.locate(x.state, thread, last, false)
+		}
+		for alt := uint64(0); ; {
+			kind, next := system.Moved, uint64(0)
+			effect := -1
+			if alt == 0 {
+				effect = y.lookupLast(last, thread, x.state)
+			}
+			if effect < 0 && last.location > 0 && alt>>32 == 0 {
+				effect = y.lookup(last, thread, uint32(alt), x.state)
+			}
+			switch {
+			case effect >= 0:
+				e := &y.effects[effect]
+				if y.budget < maxBudget {
+					y.budget++
+				}
+				x.repeating.Repeat(int(e.tally))
+				kind, next = e.kind, uint64(e.next)
+				x.count(t, kind, e.atEnd)
+				if kind == system.Moved {
+					x.replay(effect, t, alt, v)
+				}
+			case last.location > 0 && y.root(last.location).byParts:
+				kind, next = x.stepLocal(last, thread, t, alt, v)
+			default:
+				if y.budget -= missCost; y.budget < 0 {
+					y.bypass, y.budget = bypassed, maxBudget/4
+				}
+				kind, next = x.learn(last, thread, t, alt, v)
+			}
+			if kind != system.Moved || next == 0 {
+				break
+			}
+			if stopper != nil && stopper.Stopped() {
+				return true
+			}
+			alt = next
+		}
 	}
-	for alt := uint64(0); ; {
-		kind, next := system.Moved, uint64(0)
-		effect := -1
-		if alt == 0 {
-			effect = y.lookupLast(last, thread, x.state)
-		}
-		if effect < 0 && last.location > 0 && alt>>32 == 0 {
-			effect = y.lookup(last, thread, uint32(alt), x.state)
-		}
-		switch {
-		case effect >= 0:
-			e := &y.effects[effect]
-			if y.budget < maxBudget {
-				y.budget++
-			}
-			x.repeating.Repeat(int(e.tally))
-			kind, next = e.kind, uint64(e.next)
-			x.count(t, kind, e.atEnd)
-			if kind == system.Moved {
-				x.replay(effect, t, alt, v)
-			}
-		case last.location > 0 && y.root(last.location).byParts:
-			kind, next = x.stepLocal(last, thread, t, alt, v)
-		default:
-			if y.budget -= missCost; y.budget < 0 {
-				y.bypass, y.budget = bypassed, maxBudget/4
-			}
-			kind, next = x.learn(last, thread, t, alt, v)
-		}
-		if kind != system.Moved || next == 0 {
-			return false
-		}
-		if stopper != nil && stopper.Stopped() {
-			return true
-		}
-		alt = next
-	}
+	return false
 }
 
 // replay sends v a transition whose effect is known.
@@ -238,7 +232,8 @@ func (x *Expander) execute(t int, alt uint64, v search.Visitor) (kind system.Kin
 	return kind, next
 }
 
-// track takes a step and records its scope, in y.step, and its tally; ok is false if it may not be cached.
+// track takes a step and records its scope, in y.step, and its tally; ok is false if it may not
+// be cached.
 func (x *Expander) track(t int, alt uint64, v search.Visitor) (out system.Outcome, tally int,
 	ok bool) {
 	if !x.loaded {

@@ -8,10 +8,11 @@ import (
 	"cpor/system"
 )
 
-// localStep is an entry of the table of local transitions, which serves steps that read too much for
-// a read set, such as one that searches a long channel. Its key is the numbers of all parts of the
-// stored state that the step touches, so that it hits less often than an effect does. But these are
-// few numbers, however large the parts are, and the entry has the numbers of the end as well.
+// localStep is an entry of the table of local transitions, which serves steps that read too much
+// for a read set, such as one that searches a long channel. Its key is the numbers of all parts
+// of the stored state that the step touches, so that it hits less often than an effect does. But
+// these are few numbers, however large the parts are, and the entry has the numbers of the end as
+// well.
 type localStep struct {
 	from, to [statestore.MaxNumbers]uint32 // of the parts; 0 elsewhere
 	thread   uint32                        // with its context; 0: the slot is free
@@ -33,7 +34,8 @@ const (
 	firstBudget, maxLocalBudget, hitBudget, failBudget = 1 << 8, 1 << 10, 2, 1 << 4
 )
 
-// localSlot returns the slot of a step of a thread that touches some parts; the table is direct-mapped.
+// localSlot returns the slot of a step of a thread that touches some parts; the table is
+// direct-mapped.
 func (y *stepCache) localSlot(thread, alt uint32, parts uint8,
 	from *[statestore.MaxNumbers]uint32) *localStep {
 	h := (uint64(thread) ^ uint64(alt)<<32 ^ uint64(parts)<<56) * mixer
@@ -65,7 +67,8 @@ func selectParts(numbers []uint32, parts uint8) (from [statestore.MaxNumbers]uin
 	return from
 }
 
-// stepLocal takes a step that has no effect, from a location some of whose steps are found by parts.
+// stepLocal takes a step that has no effect, from a location some of whose steps are found by
+// parts.
 func (x *Expander) stepLocal(last *inlineCache, thread uint32, t int, alt uint64,
 	v search.Visitor) (kind system.Kind, next uint64) {
 	y := x.cache

@@ -13,9 +13,11 @@ func init() {
 	reduction.Register(reduction.Reduction{
 		Entry: engine.Entry{
 			Name: "none", Rank: 1,
-			Summary:   "every interleaving: nothing is reduced",
-			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.States | engine.Steps | engine.Waits,
-			Stable:    engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountLoops,
+			Summary: "every interleaving: nothing is reduced",
+			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.States |
+				engine.Steps | engine.Waits,
+			Stable: engine.CountStates | engine.CountTransitions | engine.CountAttempts |
+				engine.CountLoops,
 		},
 		Plan: func(*engine.Task, func(error)) *reduction.Plan {
 			used := new(atomic.Uint64)

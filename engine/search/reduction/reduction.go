@@ -153,9 +153,11 @@ func (r Reduction) entry() engine.Entry {
 	e := r.Entry
 	e.Mode = Mode
 	e.Counts =
-		engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountDepth | engine.CountStore | engine.CountLoops
+		engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountDepth |
+			engine.CountStore | engine.CountLoops
 	e.Takes =
-		engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates | engine.TakesDisk | engine.TakesCheckpoint | engine.TakesRanks
+		engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates |
+			engine.TakesDisk | engine.TakesCheckpoint | engine.TakesRanks
 	e.Flags = append([]engine.Flag{Store, lockset.Races}, e.Flags...)
 	if r.everyRule() || r.OnLocks {
 		e.Flags = append(e.Flags, lockset.InitThread)

@@ -10,10 +10,10 @@
 //     other thread's local part, stay as they are), a self-loop changes nothing,
 //     the undo log leads back, and without tracking the same happens; the state
 //     that it leads to is the same when it is loaded anew;
-//   - every pair of transitions of different threads that are independent, each
-//     of all alternatives of the other's thread, in both orders: neither disables the other, both orders lead to
-//     the same state with the same hash, outcomes and accesses (that is what
-//     independence claims; Gueta et al. 2007, definition 1);
+//   - every pair of transitions of different threads that are independent, each of all
+//     alternatives of the other's thread, in both orders: neither disables the other, both orders
+//     lead to the same state with the same hash, outcomes and accesses (that is what independence
+//     claims; Gueta et al. 2007, definition 1);
 //   - every transition once more from pieces ([system.Pieces]), with the same
 //     effect, if the machine offers them;
 //   - every move that the expander offers: its path leads where it claims to;

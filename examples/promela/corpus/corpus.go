@@ -77,7 +77,12 @@ var table = sync.OnceValues(func() ([]Run, error) {
 	}
 	var runs []Run
 	for i, l := range lines[1:] {
-		run := Run{Model: l[0], Defines: strings.Fields(l[1]), Check: l[2], Violated: l[6] == "violated"}
+		run := Run{
+			Model:    l[0],
+			Defines:  strings.Fields(l[1]),
+			Check:    l[2],
+			Violated: l[6] == "violated",
+		}
 		for k, to := range []*uint64{&run.States, &run.Transitions, &run.Errors} {
 			if l[3+k] == "" {
 				continue

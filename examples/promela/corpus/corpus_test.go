@@ -22,9 +22,13 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "write runs.csv anew with what SPIN says; needs spin and a C compiler")
-	large  = flag.Bool("large", false, "also the runs of more than 20,000 states")
-	only   = flag.String("only", "", "only the `models` whose names contain this")
+	update = flag.Bool(
+		"update",
+		false,
+		"write runs.csv anew with what SPIN says; needs spin and a C compiler",
+	)
+	large = flag.Bool("large", false, "also the runs of more than 20,000 states")
+	only  = flag.String("only", "", "only the `models` whose names contain this")
 )
 
 // bound returns how many states a run of this test may have.
@@ -70,7 +74,10 @@ func loadAs(r *Run, semantics string) (*frontend.Program, error) {
 		name, value, _ := strings.Cut(d, "=")
 		params[name] = value
 	}
-	return frontend.Load(r.Model+".pml", frontend.Options{Params: params, Flags: map[string]string{"semantics": semantics}})
+	return frontend.Load(
+		r.Model+".pml",
+		frontend.Options{Params: params, Flags: map[string]string{"semantics": semantics}},
+	)
 }
 
 // TestRuns checks states, transitions and verdicts of the engines against SPIN's.
@@ -108,12 +115,14 @@ func check(r *Run) error {
 		if what == "acceptance" {
 			name = "no-acceptance"
 		}
-		k := slices.IndexFunc(p.Properties, func(q frontend.Property) bool { return q.Name == name })
+		k := slices.IndexFunc(p.Properties,
+			func(q frontend.Property) bool { return q.Name == name })
 		if k < 0 {
 			return fmt.Errorf("there is no property %s", name)
 		}
 		q := &p.Properties[k]
-		prop := engine.Property{Name: q.Name, Formula: q.Formula, Pos: q.Pos, Text: q.Text, Kind: q.Kind, System: q.System}
+		prop := engine.Property{Name: q.Name, Formula: q.Formula, Pos: q.Pos, Text: q.Text,
+			Kind: q.Kind, System: q.System}
 		for _, x := range q.Predicates {
 			prop.Predicates = append(prop.Predicates, engine.Predicate(x))
 		}
@@ -129,7 +138,9 @@ func check(r *Run) error {
 		return err
 	}
 	task.Flags = &engine.Values{}
-	if k := slices.IndexFunc(e.Flags, func(f engine.Flag) bool { return f.About().Name == "fair" }); fair {
+	if k := slices.IndexFunc(e.Flags, func(f engine.Flag) bool {
+		return f.About().Name == "fair"
+	}); fair {
 		if err := task.Flags.Set(e.Flags[k], "true"); err != nil {
 			return err
 		}
@@ -138,15 +149,23 @@ func check(r *Run) error {
 	if err != nil {
 		return err
 	}
-	if violated := res.Verdict == engine.Violated; violated != r.Violated || !violated && res.Verdict != engine.Pass {
+	if violated := res.Verdict == engine.Violated; violated != r.Violated ||
+		!violated && res.Verdict != engine.Pass {
 		return fmt.Errorf("verdict %s, SPIN's is violated: %v", res.Verdict, r.Violated)
 	}
 	if what != Safety {
 		return nil
 	}
 	// Counts as the command prints them for languages that count edges.
-	if transitions := res.Transitions - res.BlockedLoops + 1; res.States != r.States || transitions != r.Transitions {
-		return fmt.Errorf("%d states and %d transitions, SPIN %d and %d", res.States, transitions, r.States, r.Transitions)
+	if transitions := res.Transitions - res.BlockedLoops + 1; res.States != r.States ||
+		transitions != r.Transitions {
+		return fmt.Errorf(
+			"%d states and %d transitions, SPIN %d and %d",
+			res.States,
+			transitions,
+			r.States,
+			r.Transitions,
+		)
 	}
 	return nil
 }
@@ -199,8 +218,17 @@ func TestMerged(t *testing.T) {
 			t.Errorf("%s: %v", r.Name(), err)
 			continue
 		}
-		if violated := res.Verdict == engine.Violated; violated != r.Violated || !violated && res.Verdict != engine.Pass || res.States > r.States {
-			t.Errorf("%s: verdict %s and %d states, SPIN's is violated: %v, and %d states", r.Name(), res.Verdict, res.States, r.Violated, r.States)
+		if violated := res.Verdict == engine.Violated; violated != r.Violated ||
+			!violated && res.Verdict != engine.Pass ||
+			res.States > r.States {
+			t.Errorf(
+				"%s: verdict %s and %d states, SPIN's is violated: %v, and %d states",
+				r.Name(),
+				res.Verdict,
+				res.States,
+				r.Violated,
+				r.States,
+			)
 		}
 		t.Logf("%s: %d states instead of %d", r.Name(), res.States, r.States)
 		pure, merged = pure+r.States, merged+res.States
@@ -298,7 +326,9 @@ func TestSpin(t *testing.T) {
 		if *update {
 			t.Fatal("spin and a C compiler are needed (on Debian: apt-get install spin gcc)")
 		}
-		t.Skip("LEFT OUT: spin or a C compiler is not installed, so the table is not compared with SPIN here")
+		t.Skip(
+			"LEFT OUT: spin or a C compiler is not installed, so the table is not compared with SPIN here",
+		)
 	}
 	all, err := Runs()
 	if err != nil {
@@ -412,7 +442,8 @@ func askSpin(t *testing.T, cc string, r *Run) (*Run, error) {
 		}
 		return 0
 	}
-	if errorCount.FindString(out) == "" || strings.Contains(out, "max search depth") || strings.Contains(out, "aborting") {
+	if errorCount.FindString(out) == "" || strings.Contains(out, "max search depth") ||
+		strings.Contains(out, "aborting") {
 		return nil, fmt.Errorf("pan: %v: %s", err, out)
 	}
 	got := *r

@@ -20,7 +20,10 @@ func replayed(r *Run, file string) (*frontend.Program, error) {
 		name, value, _ := strings.Cut(d, "=")
 		params[name] = value
 	}
-	return frontend.Load(r.Model+".pml", frontend.Options{Params: params, Flags: map[string]string{"replay": file}})
+	return frontend.Load(
+		r.Model+".pml",
+		frontend.Options{Params: params, Flags: map[string]string{"replay": file}},
+	)
 }
 
 // TestTrails exchanges trails with SPIN for each run that violates something: what cpor
@@ -84,9 +87,11 @@ func TestTrails(t *testing.T) {
 				t.Errorf("%s: %v", r.Name(), err)
 			} else if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
 				t.Fatal(err)
-			} else if wrong := trailtest.Replay(dir, defines, "m.pml", "x.trail", b.Bytes(), x, true); wrong != "" {
+			} else if wrong := trailtest.Replay(dir, defines, "m.pml", "x.trail", b.Bytes(), x,
+				true); wrong != "" {
 				t.Errorf("%s: spin -t: %s", r.Name(), wrong)
-			} else if shown, err := show(r, file, fair); err != nil || shown.Kind == "" && (shown.Property == nil || shown.Property.Name != name) {
+			} else if shown, err := show(r, file, fair); err != nil || shown.Kind == "" &&
+				(shown.Property == nil || shown.Property.Name != name) {
 				t.Errorf("%s: cpor's own trail is shown as %v, %v", r.Name(), shown, err)
 			} else {
 				replays++
@@ -95,7 +100,17 @@ func TestTrails(t *testing.T) {
 
 		for _, o := range []string{"-o1 -o2 -o3", "", "-o3"} {
 			cc := cc + " -DVECTORSZ=8192 -w -o pan pan.c"
-			out := trailtest.Shell(dir, fmt.Sprintf("rm -f pan m.pml.trail; timeout 10 spin %s %s -a m.pml >/dev/null; { timeout 20 tcc %s || cc %s; } >/dev/null 2>&1; timeout 20 ./pan %s -m200000 -w20", o, defines, cc, cc, pan))
+			out := trailtest.Shell(
+				dir,
+				fmt.Sprintf(
+					"rm -f pan m.pml.trail; timeout 10 spin %s %s -a m.pml >/dev/null; { timeout 20 tcc %s || cc %s; } >/dev/null 2>&1; timeout 20 ./pan %s -m200000 -w20",
+					o,
+					defines,
+					cc,
+					cc,
+					pan,
+				),
+			)
 			first := trailtest.FirstError(out)
 			if first == "" {
 				continue // it has not come so far in the time that it has
@@ -109,7 +124,13 @@ func TestTrails(t *testing.T) {
 			right++
 		}
 	}
-	t.Logf("%d of %d trails are replayed by SPIN, %d of %d of SPIN's are shown as what it has found", replays, wrote, right, read)
+	t.Logf(
+		"%d of %d trails are replayed by SPIN, %d of %d of SPIN's are shown as what it has found",
+		replays,
+		wrote,
+		right,
+		read,
+	)
 	least := 1 // of the sample
 	if *large {
 		least = 50

@@ -1281,7 +1281,10 @@ func (c *compiler) cast(x ssa.Value, to *Type) string {
 	// What was it before?
 	if i, ok := x.(*ssa.Convert); ok {
 		if p, ok := i.X.Type().Underlying().(*types.Pointer); ok {
-			if types.Identical(p.Elem().Underlying(), to.T.Underlying().(*types.Pointer).Elem().Underlying()) {
+			if types.Identical(
+				p.Elem().Underlying(),
+				to.T.Underlying().(*types.Pointer).Elem().Underlying(),
+			) {
 				return ""
 			}
 			if castable(c.typ(p.Elem()), to.Elem) {

@@ -22,9 +22,21 @@ import (
 )
 
 var (
-	agreeOnly  = flag.String("agree", "", "compare the machines only on programs whose name matches this `regexp`")
-	agreeFirst = flag.Uint64("agree-first", 0, "the first seed of generated programs on which the machines are compared")
-	agreeLimit = flag.Duration("agree-limit", 3*time.Second, "how long each machine explores a program on which they are compared")
+	agreeOnly = flag.String(
+		"agree",
+		"",
+		"compare the machines only on programs whose name matches this `regexp`",
+	)
+	agreeFirst = flag.Uint64(
+		"agree-first",
+		0,
+		"the first seed of generated programs on which the machines are compared",
+	)
+	agreeLimit = flag.Duration(
+		"agree-limit",
+		3*time.Second,
+		"how long each machine explores a program on which they are compared",
+	)
 )
 
 // agreeOn explores programs on both machines. They must come to the same verdict and, if it is a
@@ -83,7 +95,12 @@ func agreeOn(t *testing.T, names []string, texts map[string]string) {
 	binaries := map[bool]*native.Binary{}
 	for is := range tests {
 		dir := fmt.Sprintf("all%v", is)
-		write(compiled)(dir+"/all_test.go", "package all\n\nimport (\n\t\"testing\"\n"+imports[is]+")\n"+tests[is])
+		write(
+			compiled,
+		)(
+			dir+"/all_test.go",
+			"package all\n\nimport (\n\t\"testing\"\n"+imports[is]+")\n"+tests[is],
+		)
 		b, err := native.Build(t.Context(), native.BuildOptions{Dir: compiled, Package: "./" + dir})
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +143,10 @@ func agree(t *testing.T, p *gosrc.Package, b *native.Binary, test string) (strin
 		return "error", 0
 	}
 	got, err := RunNative(t.Context(), Native{Test: test, Names: b, Time: gosrc.AnyTime,
-		Open: func() (native.Process, error) { return b.Start(test, native.Auto, native.Limits{Memory: 1 << 30}) }}, o)
+		Open: func() (native.Process, error) {
+			return b.Start(test, native.Auto,
+				native.Limits{Memory: 1 << 30})
+		}}, o)
 	if errors.As(err, new(*NeedsInterpreter)) {
 		return "endless", 0
 	}
@@ -160,7 +180,8 @@ func agree(t *testing.T, p *gosrc.Package, b *native.Binary, test string) (strin
 			t.Logf("natively %s; interpreted %s", detail(got), detail(want))
 		}
 		return fmt.Sprintf("%s/%s", kind(got), kind(want)), 0
-	case got.Verdict != want.Verdict || got.Verdict == engine.Pass && got.Executions != want.Executions:
+	case got.Verdict != want.Verdict || got.Verdict == engine.Pass &&
+		got.Executions != want.Executions:
 		t.Errorf("natively %s; interpreted %s", detail(got), detail(want))
 		return "different", 0
 	case kind(got) != kind(want):
@@ -223,10 +244,24 @@ func TestAgreeOnGenerated(t *testing.T) {
 	texts, names := map[string]string{}, []string{}
 	for i := range sample.Of(uint64(1), 1, 200) {
 		seed := *agreeFirst + i
-		p := gogen.NewConcurrent(rand.New(rand.NewPCG(seed, 271)), gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Vars: seed%5 == 0, Polls: seed%3 == 0, RW: seed%4 < 2})
+		p := gogen.NewConcurrent(
+			rand.New(rand.NewPCG(seed, 271)),
+			gogen.Shape{
+				Goroutines: 1 + int(seed%3)/2,
+				Steps:      3,
+				Vars:       seed%5 == 0,
+				Polls:      seed%3 == 0,
+				RW:         seed%4 < 2,
+			},
+		)
 		name := fmt.Sprint(seed)
 		text := strings.Replace(p.Source(), "func main() {", "func TestK(t *testing.T) {", 1)
-		texts[name] = strings.Replace(strings.Replace(text, "package main", "package k", 1), "import (", "import (\n\t\"testing\"", 1)
+		texts[name] = strings.Replace(
+			strings.Replace(text, "package main", "package k", 1),
+			"import (",
+			"import (\n\t\"testing\"",
+			1,
+		)
 		names = append(names, name)
 	}
 	agreeOn(t, names, texts)

@@ -105,7 +105,8 @@ func goroot(ctx context.Context, dir string) (string, error) {
 func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error) {
 	cfg := &packages.Config{
 		Context: ctx,
-		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule | packages.NeedForTest,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
+			packages.NeedModule | packages.NeedForTest,
 		Dir:     o.Dir,
 		Tests:   o.Tests,
 		Env:     append(os.Environ(), "CGO_ENABLED=0"),
@@ -329,7 +330,13 @@ func (u *universe) user(f *packages.Package) *unit {
 	if x := u.units[f.ID]; x != nil {
 		return x
 	}
-	x := &unit{id: f.ID, path: f.PkgPath, filename: f.GoFiles, found: f, imports: map[string]*unit{}}
+	x := &unit{
+		id:       f.ID,
+		path:     f.PkgPath,
+		filename: f.GoFiles,
+		found:    f,
+		imports:  map[string]*unit{},
+	}
 	if f.Module != nil && f.Module.GoVersion != "" {
 		x.version = "go" + f.Module.GoVersion
 	}

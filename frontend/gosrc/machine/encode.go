@@ -11,8 +11,8 @@ import (
 
 // An encoded state has, one after the other,
 //
-//   - whether the program has ended, how many alarms have gone off (if that is bounded), the clock (if the program has read it), the
-//     output (if it is a part of the state);
+//   - whether the program has ended, how many alarms have gone off (if that is bounded), the clock
+//     (if the program has read it), the output (if it is a part of the state);
 //   - the goroutines, parents first and children in the order of their creation,
 //     with their frames and the registers whose values may still be used;
 //   - how many other objects can be reached;

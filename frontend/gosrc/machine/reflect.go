@@ -97,7 +97,8 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	enterType("tKey", func(m *Machine, t *compile.Type, r []uint64) { r[1] = id(t.Key) })
 	enterType("tLen", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(t.Len) })
 	enterType("tDir", func(m *Machine, t *compile.Type, r []uint64) {
-		r[1] = [...]uint64{types.SendRecv: 3, types.SendOnly: 2, types.RecvOnly: 1}[t.T.Underlying().(*types.Chan).Dir()]
+		dir := t.T.Underlying().(*types.Chan).Dir()
+		r[1] = [...]uint64{types.SendRecv: 3, types.SendOnly: 2, types.RecvOnly: 1}[dir]
 	})
 	enterType("tSize", func(m *Machine, t *compile.Type, r []uint64) {
 		r[1], r[2] = uint64(t.Bytes()), uint64(t.Align())

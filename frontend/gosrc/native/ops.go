@@ -4,7 +4,8 @@ var opNames = [...]string{"", "starts", "go", "send", "receive", "select", "clos
 	"goes on", "Lock", "TryLock", "Unlock",
 	"RLock", "TryRLock", "RUnlock", "WaitGroup.Add", "WaitGroup.Wait", "Once.Do", "Once.Do",
 	"Cond.Wait", "Cond.Wait", "Cond.Signal",
-	"Cond.Broadcast", "atomic load", "atomic store", "atomic update", "Map or Pool", "Sleep", "timer",
+	"Cond.Broadcast", "atomic load", "atomic store", "atomic update", "Map or Pool", "Sleep",
+	"timer",
 	"timer", "Gosched", "synctest.Wait", "outside"}
 
 // String returns the name of the operation.

@@ -86,7 +86,8 @@ func TestDeep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text += "\nthread T() { skip }\ninit { go T() }\n"
-			if _, err := resolve.Check(source.New("deep.model", text), resolve.Options{}); err != nil {
+			if _, err := resolve.Check(source.New("deep.model", text),
+				resolve.Options{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -107,7 +108,8 @@ func TestDeep(t *testing.T) {
 	for name, text := range bad {
 		t.Run(name, func(t *testing.T) {
 			text += "\nthread T() { skip }\ninit { go T() }\n"
-			if _, err := resolve.Check(source.New("deep.model", text), resolve.Options{}); err == nil {
+			if _, err := resolve.Check(source.New("deep.model", text),
+				resolve.Options{}); err == nil {
 				t.Error("no error")
 			}
 		})

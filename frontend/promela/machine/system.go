@@ -72,10 +72,11 @@
 // a full channel that waits, or with -lossy loses its message, and a receive that leaves the
 // message only read. So
 //
-//   - two steps that change one channel are dependent. Two sends are because the order of the messages is
-//     kept, two receives because each takes another message;
-//   - a step that changes a channel is dependent on each that looks at it: on a waiting receive that a send
-//     enables, on a waiting send that a receive does, and on conditions that become true or false;
+//   - two steps that change one channel are dependent. Two sends are because the order of the
+//     messages is kept, two receives because each takes another message;
+//   - a step that changes a channel is dependent on each that looks at it: on a waiting receive
+//     that a send enables, on a waiting send that a receive does, and on conditions that become
+//     true or false;
 //   - two steps that only look are independent, as two reads of a variable are.
 //
 // A send to the tail and a receive from the head of a channel that is neither empty nor full

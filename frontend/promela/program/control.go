@@ -377,7 +377,10 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 // block builds statements with a scope of their own, and labels of their own. An option has no
 // braces, and so neither.
 func (b *builder) block(stmts []syntax.Stmt, next *node, c context) *node {
-	b.labels = append(b.labels, &block{around: b.labels[len(b.labels)-1], labels: map[string]*label{}})
+	b.labels = append(
+		b.labels,
+		&block{around: b.labels[len(b.labels)-1], labels: map[string]*label{}},
+	)
 	b.scopes = append(b.scopes, map[string]*Sym{})
 	n := b.seq(stmts, next, c)
 	b.labels, b.scopes = b.labels[:len(b.labels)-1], b.scopes[:len(b.scopes)-1]

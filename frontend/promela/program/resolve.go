@@ -87,7 +87,12 @@ func (r *resolver) model(m *syntax.Model) {
 					d.Name.Text, line)
 				continue
 			}
-			p := &Proc{Name: d.Name.Text, Index: len(r.p.Procs), Decl: d, Labels: map[string]*State{}}
+			p := &Proc{
+				Name:   d.Name.Text,
+				Index:  len(r.p.Procs),
+				Decl:   d,
+				Labels: map[string]*State{},
+			}
 			r.procs[p.Name] = p
 			r.p.Procs = append(r.p.Procs, p)
 		}

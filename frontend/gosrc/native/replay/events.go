@@ -60,8 +60,8 @@ type pending struct {
 	sleeps  bool  // the test itself sleeps
 	due     int64 // of an alarm: when
 	// alarms is Machine.alarms: whether an alarm may go off depends on which others there are.
-	// A step that sets one and a step that lets one go off both access the clock, so none of this is
-	// a further access.
+	// A step that sets one and a step that lets one go off both access the clock, so none of this
+	// is a further access.
 	alarms uint64
 	op     native.Op
 	pos    system.Pos
