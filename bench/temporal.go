@@ -175,7 +175,8 @@ func reportTemporal(ms []Measurement) []Section {
 			return count(uint64(median(xs)))
 		}
 		rs := ratios(sp, own, corpusCPU)
-		l := line{Line{Cells: []string{c.row + ", " + c.property, states(own), states(sp), took(own),
+		l := line{Line{Cells: []string{c.row + ", " + c.property, states(own), states(sp),
+			took(own),
 			took(sp), middle(rs)}}, median(rs)}
 		if most > 1 {
 			l.Cells = append(l.Cells, middle(ratios(sp, of("cpor", config("transparent", most)),

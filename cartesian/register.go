@@ -13,9 +13,11 @@ func init() {
 			Name: "cartesian",
 			Summary: "Cartesian partial-order reduction; preserves every local state, " +
 				"assertion, invariant and deadlock",
-			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps | engine.Waits,
-			Reduces:   true,
-			Stable:    engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountLoops,
+			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps |
+				engine.Waits,
+			Reduces: true,
+			Stable: engine.CountStates | engine.CountTransitions | engine.CountAttempts |
+				engine.CountLoops,
 		},
 		Plan: func(t *engine.Task, report func(error)) *reduction.Plan {
 			o := OptionsOf(t, report)

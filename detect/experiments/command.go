@@ -50,7 +50,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg := &Config{}
 	f.IntVar(&cfg.Runs, "runs", 100, "the `number` of computations for each figure")
 	f.Uint64Var(&cfg.Seed, "seed", 1, "the `seed` of the first computation")
-	f.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "the `number` of computations at the same time")
+	f.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0),
+		"the `number` of computations at the same time")
 	plots := f.String("plots", "", "draw figures 6 and 7 in this `directory`")
 	extension := f.String("plot-format", "svg", "svg, png or pdf")
 	growth := f.Bool("growth", true, "measure the growth with N")

@@ -27,9 +27,10 @@ func init() {
 			Name: "auto", Default: true,
 			Summary: "Cartesian reduction or none, whichever takes less time, measured during " +
 				"the search; preserves what cartesian preserves",
-			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps | engine.Waits,
-			Reduces:   true,
-			Flags:     []engine.Flag{choose},
+			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps |
+				engine.Waits,
+			Reduces: true,
+			Flags:   []engine.Flag{choose},
 		},
 		Plan: func(t *engine.Task, report func(error)) *reduction.Plan {
 			o := Options{Vectors: cartesian.OptionsOf(t, report), Choice: choose.Of(t.Flags)}
