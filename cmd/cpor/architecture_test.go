@@ -64,6 +64,7 @@ var layers = []layer{
 		{"cartesian", "cartesian vectors"},
 		{"engine/stateless", "executions one after the other"},
 		{"engine/search/composed", "lock-based reduction"},
+		{"engine/search/ample", "ample sets"},
 		{"engine/search/full", "every transition"},
 		{"engine/temporal", "temporal properties"},
 		{"engine/unfolding", "events instead of states"},

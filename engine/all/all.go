@@ -5,6 +5,7 @@ package all
 import (
 	_ "cpor/cartesian"
 	_ "cpor/engine/portfolio"
+	_ "cpor/engine/search/ample"
 	_ "cpor/engine/search/auto"
 	_ "cpor/engine/search/composed"
 	_ "cpor/engine/search/full"

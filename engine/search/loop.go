@@ -349,7 +349,7 @@ func (w *worker) count() {
 func (w *worker) Expanded() (ref statestore.Ref, initial bool) { return w.ref, w.depth == 1 }
 
 // Cover implements [Coverer].
-func (w *worker) Cover(m *Move, arrive func(statestore.Ref) bool) {
+func (w *worker) Cover(m *Move, arrive func(ref statestore.Ref, fresh bool) bool) {
 	if w.hook != nil {
 		w.hook.Move(m)
 	}
@@ -361,7 +361,7 @@ func (w *worker) Cover(m *Move, arrive func(statestore.Ref) bool) {
 		w.err = err
 		return
 	}
-	if arrive(ref) {
+	if arrive(ref, what == isNew) {
 		w.queue(ref, m)
 	}
 	if what == isNew {

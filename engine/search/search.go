@@ -84,10 +84,11 @@ type Coverer interface {
 	// tells whether it is expanded because it is an initial state.
 	Expanded() (ref statestore.Ref, initial bool)
 	// Cover receives a move as Visitor.Move does. It covers the move's end and
-	// calls arrive with its reference, new or not; if that returns true, the
-	// state will be expanded, for the first time or again. A new state has to
-	// be expanded if nobody else who arrived there has said so.
-	Cover(m *Move, arrive func(ref statestore.Ref) bool)
+	// calls arrive with its reference, and whether it was not covered before; if
+	// that returns true, the state will be expanded, for the first time or again.
+	// A new state has to be expanded if nobody else who arrived there has said so.
+	// If the search is to end, arrive is not called.
+	Cover(m *Move, arrive func(ref statestore.Ref, fresh bool) bool)
 }
 
 // Numbering is implemented by the driver's visitor.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"cpor/engine"
+	"cpor/engine/lockset/persistent"
 	"cpor/ltl"
 	"cpor/ltl/buchi"
 	"cpor/statestore"
@@ -320,7 +321,7 @@ type expander struct {
 	m       system.Machine
 	labels  system.Temporal // of m
 	session statestore.Session
-	val     *validator
+	val     *persistent.Validator
 
 	machine  system.Expanding // nil if there is no machine code, and will be none
 	code     *system.Code     // nil if it is not ready
@@ -348,7 +349,8 @@ func newExpander(s *exploration) *expander {
 		x.machine = m.Capabilities().Expanding
 	}
 	if s.o.Validate {
-		x.val = &validator{obs: &s.obs, m: s.sys.NewMachine()}
+		x.val = persistent.NewValidator(s.sys)
+		x.val.Ignore = s.obs
 	}
 	return x
 }
@@ -557,7 +559,7 @@ func (x *expander) decide(path func() []statestore.Ref) (ample uint32, err error
 	}
 	t := x.moves[c.first].thread
 	if x.val != nil {
-		if err := x.val.check(x.state, t); err != nil {
+		if err := x.val.Check(x.state, func(u int) bool { return u == t }); err != nil {
 			return 0, err
 		}
 	}

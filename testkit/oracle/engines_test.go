@@ -18,6 +18,7 @@ import (
 	_ "cpor/engine/all" // the engines
 	"cpor/engine/lockset"
 	"cpor/engine/search"
+	"cpor/engine/search/ample"
 	"cpor/engine/search/auto"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
@@ -136,6 +137,14 @@ var engines = []subject{
 		Options: engine.Options{Workers: 1}}),
 	stateful("cartesian, plain store", reduced(cartesian.Options{}), search.Options{
 		Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
+	stateful("ample, 1 worker", alone, search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("ample, 4 workers", alone, search.Options{Options: engine.Options{Workers: 4}}),
+	stateful("ample, plain store", alone, search.Options{Options: engine.Options{Workers: 2},
+		Store: statestore.Plain}),
+	symmetric("symmetric ample, 1 worker", alone, search.Options{
+		Options: engine.Options{Workers: 1}}),
+	symmetric("symmetric ample, 4 workers", alone, search.Options{
+		Options: engine.Options{Workers: 4}}),
 	stateful("mixed, 1 worker", chosen(3), search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("mixed, 4 workers", chosen(4), search.Options{Options: engine.Options{Workers: 4}}),
 	stateful("mixed, plain store", chosen(5), search.Options{Options: engine.Options{Workers: 1},
@@ -227,7 +236,7 @@ func init() {
 					KeepTraces: true, MaxViolations: 1 << 20}})
 			return res.Violations, res.Exhaustive, err
 		}))
-	inTable := []string{"stateful none", "stateful cartesian"}
+	inTable := []string{"stateful none", "stateful cartesian", "stateful ample"}
 	for red := stateless.None; red <= stateless.DPOR; red++ {
 		inTable = append(inTable, fmt.Sprintf("stateless %v", red))
 		engines = append(engines, racing(fmt.Sprintf("races hb by %v", red),
@@ -315,6 +324,15 @@ func reduced(o cartesian.Options) func(system.System) search.Factory {
 	return func(sys system.System) search.Factory {
 		return func() search.Expander { return cartesian.New(sys, o) }
 	}
+}
+
+// alone makes factories of expanders with ample sets.
+func alone(sys system.System) search.Factory {
+	f, err := ample.Factory(sys, nil)
+	if err != nil {
+		panic(err)
+	}
+	return f
 }
 
 // chosen makes factories of expanders that choose between vectors and plain expansion.

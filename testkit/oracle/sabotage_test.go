@@ -75,7 +75,7 @@ func catchers(t *testing.T) []catcher {
 		}
 	}
 	drawn := func(seed uint64) string { return enginesProgram(seed, oracle.Sizes) }
-	written := examples(t)
+	written := append(examples(t), chunks(t, "testdata/engines.models")...)
 	structures, err := txtar.ParseFile("../../engine/search/quotient/testdata/isomorphism.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +89,7 @@ func catchers(t *testing.T) []catcher {
 		{"TestEngines (full)", 700, []string{"full/", "search/", "store/"}, engine("full", drawn)},
 		{"TestEngines (cartesian)", 700, []string{"cartesian/", "access/"},
 			engine("cartesian", drawn)},
+		{"TestEngines (ample)", 700, []string{"ample/"}, engine("ample", drawn)},
 		{"TestEngines (stateless)", 700, []string{"persistent/", "sleep/", "commuting/"},
 			engine("stateless", drawn)},
 		{"TestEnginesExamples", uint64(len(written)), nil, engine("", func(seed uint64) string {

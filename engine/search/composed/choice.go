@@ -422,7 +422,7 @@ func (c *choice) explore(x *Expander, v search.Visitor, cover search.Coverer, t 
 		sleep := c.sleepBehind(x, i, asleep|c.earlier)
 		x.move = search.Move{Thread: o.thread, Alt: o.alt, Len: o.length,
 			End: c.ends[o.end:behind.end]}
-		cover.Cover(&x.move, func(ref statestore.Ref) bool {
+		cover.Cover(&x.move, func(ref statestore.Ref, _ bool) bool {
 			expand, begins := c.memory.arrive(ref, sleep)
 			fresh = fresh || begins
 			return expand

@@ -376,11 +376,18 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 			if of == u && r.writing(a.first+bitReady) || x.Write && r.writing(a.first+bitMeets) {
 				return true
 			}
+		case slot == 0 && of == t && r.writing(a.first+bitMeets) && m.awaits(t):
+			return true // u may send to it
 		case of == u, x.Write && looks, slot > 1 && r.writing(a.first+bitChannels):
 			return true
 		}
 	}
 	return false
+}
+
+// awaits tells whether a process is where another one can send to it by rendezvous.
+func (m *Machine) awaits(t int) bool {
+	return t < m.n && m.sys.procs[m.types[t]].states[m.pc(t)].ready
 }
 
 // Late implements system.Temporal: sends should wait.

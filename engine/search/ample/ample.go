@@ -1,0 +1,329 @@
+package ample
+
+import (
+	"io"
+	"slices"
+
+	"cpor/engine/lockset/persistent"
+	"cpor/engine/search"
+	"cpor/statestore"
+	"cpor/system"
+	"cpor/testkit/sabotage"
+)
+
+// Expander is the expander with ample sets. It is made by a [search.Factory].
+type Expander struct {
+	m      system.Machine
+	bounds system.Temporal // of m
+	obs    system.Observers
+	chains *chains
+
+	validator *persistent.Validator // nil unless sets are checked
+	report    func(error)
+
+	// Of the state that is expanded:
+	threads   []thread
+	words     []uint64 // the ends of moves
+	moves     []taken
+	accesses  []system.Access
+	conflicts []answer // by thread and another thread
+	reached   []statestore.Ref
+	inside    []bool // by thread: it belongs to the closure that is being computed
+	best      []bool // likewise, of the best one so far
+	work      []int
+	end       system.State
+
+	mv       search.Move
+	tail     [1]search.Step
+	deadlock system.Violation
+	counters search.Counters
+}
+
+// thread is what is known of a thread's next transitions.
+type thread struct {
+	tried       bool
+	covered     bool        // the ends of its moves
+	kind        system.Kind // of the self-loop if there are no moves
+	atEnd       bool
+	late        bool
+	first, last int // its moves
+	from, to    int // its accesses
+}
+
+// taken is a transition that was executed and taken back.
+type taken struct {
+	thread    int
+	alt       uint64
+	from, to  int // its end in words
+	violation *system.Violation
+}
+
+// answer is what is known of a question.
+type answer uint8
+
+const (
+	unasked answer = iota
+	yes
+	no
+)
+
+// Factory returns the factory of the expanders of one search. The error is a refusal of systems
+// that do not bound what their threads may still do. report is called with an error for each set
+// that is not persistent, which is checked by brute force; with nil it is not.
+func Factory(sys system.System, report func(error)) (search.Factory, error) {
+	if err := bounds.Unmet(sys); err != nil {
+		return nil, err
+	}
+	c := newChains()
+	return func() search.Expander {
+		m := sys.NewMachine()
+		m.Track(true)
+		x := &Expander{m: m, bounds: m.Capabilities().Temporal, obs: system.ObserversOf(sys),
+			chains: c, report: report}
+		if report != nil {
+			x.validator = persistent.NewValidator(sys)
+		}
+		return x
+	}, nil
+}
+
+// Counters returns the counts since the expander was made.
+func (x *Expander) Counters() search.Counters { return x.counters }
+
+// SaveMemory implements [search.Remembering].
+func (x *Expander) SaveMemory(w io.Writer) error { return x.chains.save(w) }
+
+// RestoreMemory implements [search.Remembering].
+func (x *Expander) RestoreMemory(r io.Reader) error { return x.chains.restore(r) }
+
+// Expand sends v the transitions of an ample set of s, or all.
+func (x *Expander) Expand(s system.State, v search.Visitor) {
+	stopper, _ := v.(search.Stopper)
+	cover, searches := v.(search.Coverer)
+	x.m.Load(s)
+	x.prepare(x.m.NumThreads())
+	if !searches {
+		// A trace is rebuilt, and nobody knows how s was expanded.
+		x.all(v, stopper)
+		return
+	}
+	ref, _ := cover.Expanded()
+	if !x.chains.decided(ref) && x.reduce(ref, v, cover, stopper) {
+		return
+	}
+	if x.all(v, stopper) {
+		x.chains.expanded(ref)
+	}
+}
+
+// reduce expands the live state by an ample set, if there is one that stands.
+func (x *Expander) reduce(ref statestore.Ref, v search.Visitor, cover search.Coverer,
+	stopper search.Stopper) bool {
+	for _, late := range []bool{false, true} {
+		for t := range x.threads {
+			if !x.take(t, stopper) {
+				return false
+			}
+			y := &x.threads[t]
+			if y.first == y.last || y.late != late || !x.alone(t) {
+				continue
+			}
+			x.reached = x.reached[:0]
+			if x.cover(t, v, cover) && x.chains.justify(ref, x.reached) {
+				x.validate(func(u int) bool { return u == t })
+				return true
+			}
+		}
+	}
+	if !x.closure() {
+		return false
+	}
+	x.reached = x.reached[:0]
+	for t, in := range x.best {
+		if in && !x.threads[t].covered && !x.cover(t, v, cover) {
+			return false
+		}
+	}
+	if !x.chains.justify(ref, x.reached) {
+		return false
+	}
+	x.validate(func(t int) bool { return t < len(x.best) && x.best[t] })
+	return true
+}
+
+// validate checks the set by which the live state is expanded, if somebody wants to know.
+func (x *Expander) validate(in func(t int) bool) {
+	if x.validator == nil {
+		return
+	}
+	x.end = x.m.Encode(x.end)
+	if err := x.validator.Check(x.end, in); err != nil {
+		x.report(err)
+	}
+}
+
+// closure finds the smallest set of threads that begins with an enabled thread and has each
+// thread that may interfere with one of the set. It is false if that is all that can be done.
+func (x *Expander) closure() bool {
+	least := len(x.moves)
+	for seed := range x.threads {
+		if y := &x.threads[seed]; y.first == y.last || y.covered {
+			continue
+		}
+		clear(x.inside)
+		x.inside[seed] = true
+		x.work = append(x.work[:0], seed)
+		cost := 0
+		for len(x.work) > 0 && cost < least {
+			t := x.work[len(x.work)-1]
+			x.work = x.work[:len(x.work)-1]
+			cost += x.threads[t].last - x.threads[t].first
+			for u := range x.threads {
+				if !x.inside[u] && x.conflict(t, u) {
+					x.inside[u] = true
+					x.work = append(x.work, u)
+				}
+			}
+		}
+		if cost < least {
+			least = cost
+			x.best, x.inside = x.inside, x.best
+		}
+	}
+	return least < len(x.moves)
+}
+
+// all sends v all transitions of the live state but those that it has, and a deadlock if it is
+// one. It tells whether that was not broken off.
+func (x *Expander) all(v search.Visitor, stopper search.Stopper) bool {
+	enabled, stuck := false, false
+	for t := range x.threads {
+		if !x.take(t, stopper) {
+			return false
+		}
+		y := &x.threads[t]
+		own := !x.obs.Has(t)
+		enabled = enabled || own && y.first < y.last
+		if own && y.first == y.last {
+			if y.kind == system.Ended {
+				x.counters.EndedLoops++
+			} else {
+				x.counters.Transitions++
+				x.counters.BlockedLoops++
+				stuck = stuck || !y.atEnd
+			}
+		}
+		for i := y.first; i < y.last && !y.covered; i++ {
+			x.show(i, v)
+			v.Move(&x.mv)
+		}
+	}
+	if stuck && !enabled {
+		x.deadlock = system.Violation{Kind: system.Deadlock, Message: "deadlock"}
+		v.Violation(&x.deadlock, nil)
+	}
+	return stopper == nil || !stopper.Stopped()
+}
+
+// prepare forgets what was known of another state's n threads.
+func (x *Expander) prepare(n int) {
+	if cap(x.threads) < n {
+		x.threads, x.conflicts = make([]thread, 2*n), make([]answer, 4*n*n)
+	}
+	x.threads, x.conflicts = x.threads[:n], x.conflicts[:n*n]
+	clear(x.threads)
+	clear(x.conflicts)
+	x.inside, x.best = slices.Grow(x.inside[:0], n)[:n], slices.Grow(x.best[:0], n)[:n]
+	x.words, x.moves, x.accesses = x.words[:0], x.moves[:0], x.accesses[:0]
+}
+
+// take executes all alternatives of a thread and takes them back, if that has not been done. It
+// is false if that was broken off.
+func (x *Expander) take(t int, stopper search.Stopper) bool {
+	m, y := x.m, &x.threads[t]
+	if y.tried {
+		return true
+	}
+	*y = thread{tried: true, first: len(x.moves), from: len(x.accesses)}
+	mark := m.Mark()
+	for alt := uint64(0); ; {
+		out := m.Step(t, alt)
+		x.counters.Attempts++
+		if out.Kind == system.Moved || !sabotage.Is("ample/blocked") {
+			x.accesses = append(x.accesses, m.Accesses()...)
+		}
+		if out.Kind != system.Moved {
+			y.kind, y.atEnd = out.Kind, out.AtEnd
+			break
+		}
+		y.late = y.late || x.bounds.Late(t, m.Accesses())
+		from := len(x.words)
+		x.end = m.Encode(x.end)
+		x.words = append(x.words, x.end...)
+		x.moves = append(x.moves, taken{t, alt, from, len(x.words), out.Violation})
+		m.Rewind(mark)
+		if out.Next == 0 {
+			break
+		}
+		if stopper != nil && stopper.Stopped() {
+			return false
+		}
+		alt = out.Next
+	}
+	y.last, y.to = len(x.moves), len(x.accesses)
+	return true
+}
+
+// conflict tells whether what thread u may do, as long as t does not move, may be dependent on
+// what t does next.
+func (x *Expander) conflict(t, u int) bool {
+	a := &x.conflicts[t*len(x.threads)+u]
+	if *a == unasked {
+		y := &x.threads[t]
+		*a = no
+		if x.bounds.Conflicts(t, x.accesses[y.from:y.to], u) {
+			*a = yes
+		}
+	}
+	return *a == yes
+}
+
+// alone tells whether the transitions of t are an ample set.
+func (x *Expander) alone(t int) bool {
+	for u := range x.threads {
+		if u != t && x.conflict(t, u) && !(u > t && sabotage.Is("ample/younger")) {
+			return false
+		}
+	}
+	return true
+}
+
+// cover covers the ends of a thread's transitions. It is false if the search is to end.
+func (x *Expander) cover(t int, v search.Visitor, cover search.Coverer) bool {
+	y := &x.threads[t]
+	for i := y.first; i < y.last; i++ {
+		arrived := false
+		x.show(i, v)
+		cover.Cover(&x.mv, func(ref statestore.Ref, fresh bool) bool {
+			arrived = true
+			x.reached = append(x.reached, ref)
+			return fresh
+		})
+		if !arrived {
+			return false
+		}
+	}
+	y.covered = true
+	return true
+}
+
+// show makes transition i the move, counts it and sends v its violation.
+func (x *Expander) show(i int, v search.Visitor) {
+	y := &x.moves[i]
+	x.counters.Transitions++
+	x.mv = search.Move{Thread: y.thread, Alt: y.alt, Len: 1, End: x.words[y.from:y.to]}
+	if y.violation != nil {
+		x.tail[0] = search.Step{Thread: y.thread, Alt: y.alt}
+		v.Violation(y.violation, x.tail[:])
+	}
+}
