@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"fmt"
+	"encoding/binary"
 	"iter"
 	"slices"
 	"sync"
@@ -35,6 +35,8 @@ type Collector[T any] struct {
 	// How many are kept of each object at a place, and of each place.
 	objects, places map[key]int
 	out             map[[2]uint64]struct{} // hashes of what was left out
+	digest          xxhash.Digest
+	numbers         [5 * 8]byte
 }
 
 // maxLeftOut is how many different violations that are left out a collector can tell apart.
@@ -120,10 +122,10 @@ func (c *Collector[T]) add(k key, keep func() T) {
 		// Who gives way: to a new place what has another of its place, to a
 		// new object what has another state.
 		victim := -1
-		for i := len(c.order) - 1; i >= 0 && victim < 0; i-- {
+		newObject, newPlace := c.objects[object] == 0, c.places[place] == 0
+		for i := len(c.order) - 1; i >= 0 && victim < 0 && (newObject || newPlace); i-- {
 			o, p := c.order[i].levels()
-			if c.objects[object] == 0 && c.objects[o] > 1 || c.places[place] == 0 &&
-				c.places[p] > 1 {
+			if newObject && c.objects[o] > 1 || newPlace && c.places[p] > 1 {
 				victim = i
 			}
 		}
@@ -147,8 +149,7 @@ func (c *Collector[T]) add(k key, keep func() T) {
 // leaveOut counts a violation that is not kept, unless it was counted before: two paths can end
 // in the same deadlock.
 func (c *Collector[T]) leaveOut(k key) {
-	text := fmt.Sprint(k.kind, "\x00", k.pos, "\x00", k.object, "\x00") + k.state
-	h := [2]uint64{xxhash.Sum64String(text), xxhash.Sum64String("\x00" + text)}
+	h := [2]uint64{c.hash(k, 0), c.hash(k, 1)}
 	if _, known := c.out[h]; known {
 		return
 	}
@@ -156,6 +157,23 @@ func (c *Collector[T]) leaveOut(k key) {
 		c.out[h] = struct{}{}
 	}
 	c.More++
+}
+
+// hash returns a hash of a key. There are models with a hundred thousand deadlocks.
+func (c *Collector[T]) hash(k key, seed uint64) uint64 {
+	d := &c.digest
+	d.ResetWithSeed(seed)
+	n := binary.LittleEndian.AppendUint64(c.numbers[:0], uint64(len(k.kind)))
+	n = binary.LittleEndian.AppendUint64(n, uint64(k.pos.Line))
+	n = binary.LittleEndian.AppendUint64(n, uint64(k.pos.Col))
+	n = binary.LittleEndian.AppendUint64(n, uint64(len(k.pos.File)))
+	n = binary.LittleEndian.AppendUint64(n, uint64(len(k.object)))
+	d.Write(n)
+	d.WriteString(string(k.kind))
+	d.WriteString(k.pos.File)
+	d.WriteString(k.object)
+	d.WriteString(k.state)
+	return d.Sum64()
 }
 
 // StateKey returns the live state of m, a machine of sys, as a string. What became

@@ -24,6 +24,9 @@ type observer struct {
 	local  []uint64
 }
 
+// None tells whether there are none.
+func (o *Observers) None() bool { return len(o.list) == 0 }
+
 // ObserversOf returns the observers of a system.
 func ObserversOf(sys System) Observers {
 	var o Observers

@@ -415,6 +415,9 @@ func (w *worker) stateKey(tail []Step) string { return w.stateKeyOf(w.state, tai
 
 // stateKeyOf returns the key of the state behind the steps from s.
 func (w *worker) stateKeyOf(s system.State, tail []Step) string {
+	if len(tail) == 0 && w.run.obs.None() {
+		return engine.StateString(system.Bare(w.run.sys, s))
+	}
 	if w.machine == nil {
 		w.machine = w.run.sys.NewMachine()
 	}

@@ -225,6 +225,29 @@ func (b *Builder) SetWords(f *wasm.Func, state wasm.Local, words func()) {
 	f.Mem(wasm.I32Store, 0)
 }
 
+// Grow gives the outcome that is open at Next n words more, which are 0, and sets a local to the
+// address of the first. It goes to a label if there is no room.
+func (b *Builder) Grow(f *wasm.Func, state wasm.Local, n int, at wasm.Local, full wasm.Label) {
+	f.Get(state)
+	b.Words(f, state)
+	f.I32(3)
+	f.Op(wasm.I32Shl, wasm.I32Add)
+	f.Tee(at)
+	f.I32(int32(outcomes + outBytes - reserve - 8*n))
+	f.Op(wasm.I32GtU)
+	f.BrIf(full)
+	for w := range n {
+		f.Get(at)
+		f.I64(0)
+		f.Mem(wasm.I64Store, 8*w)
+	}
+	b.SetWords(f, state, func() {
+		b.Words(f, state)
+		f.I32(int32(n))
+		f.Op(wasm.I32Add)
+	})
+}
+
 // Changed adds to the words of an outcome that may have changed those whose bits mask
 // pushes.
 func (b *Builder) Changed(f *wasm.Func, state wasm.Local, mask func()) {

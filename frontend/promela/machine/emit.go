@@ -27,6 +27,7 @@ type emitter struct {
 
 	edges  map[*edge]int32
 	accept map[*edge]int32
+	inits  map[*proctype]*wasm.Func
 	todo   []func()
 	left   map[*state]bool // what is left to the machine, wholly or in part
 	of     *state
@@ -67,7 +68,8 @@ func emit(s *System) *code.Program {
 	}
 	e := &emitter{
 		Builder: code.NewBuilder(), sys: s, edges: map[*edge]int32{}, accept: map[*edge]int32{},
-		left: map[*state]bool{}, tables: map[*scalar]int{},
+		inits: map[*proctype]*wasm.Func{},
+		left:  map[*state]bool{}, tables: map[*scalar]int{},
 	}
 	i32 := func(n int) []wasm.Type { return slices.Repeat([]wasm.Type{wasm.I32}, n) }
 	e.gathers = e.Sig(i32(4), i32(1)) // state, process, its address, list: how many options; -1
@@ -675,6 +677,8 @@ func (x *fn) expr(y program.Expr) {
 		x.Else()
 		x.expr(y.Y)
 		x.End()
+	case *program.Run:
+		x.create(y)
 	case *program.ChanOp:
 		x.chanOp(y)
 	case *program.Poll:
@@ -1447,7 +1451,8 @@ func (x *fn) run(y *edge) {
 	case program.Skip, program.Clear, program.Else:
 	case program.Cond:
 		if program.Runs(src.X) > 0 {
-			panic(beyond{})
+			x.expr(src.X)
+			x.Op(wasm.Drop)
 		}
 	case program.Assign:
 		v := x.temp()
@@ -2149,14 +2154,145 @@ func (e *emitter) emitViaList() *wasm.Func {
 	return f
 }
 
+// maxFrame is how many words a process may have that code creates.
+const maxFrame = 32
+
+// create is Machine.create: it pushes the number of a new process.
+func (x *fn) create(y *program.Run) {
+	e := x.e
+	p := e.sys.procs[y.Proc.Index]
+	hasChannels := func(s *program.Sym) bool { return s.Chans != nil }
+	if y.Priority != nil || p.Priority != nil || len(p.Fields) > 0 ||
+		slices.ContainsFunc(p.Syms, hasChannels) || p.lay.words > maxFrame ||
+		len(y.Args) > len(p.lay.scalars) {
+		panic(beyond{})
+	}
+	var args []wasm.Local
+	for _, a := range y.Args {
+		v := x.temp()
+		x.expr(a)
+		x.Set(v)
+		args = append(args, v)
+	}
+	pid, at := x.temp(), x.temp()
+	x.Get(cur)
+	x.Mem(wasm.I32Load8U, nprocShift/8)
+	x.Tee(pid)
+	x.I32(program.MaxProcesses)
+	x.Op(wasm.I32GeS)
+	x.BrIf(x.trouble)
+	e.Grow(x.Func, cur, p.lay.words, at, x.trouble)
+	x.Get(at)
+	x.I64(int64(p.Index) | int64(p.Start)<<pcShift | 1<<prioShift)
+	x.Mem(wasm.I64Store, 0)
+	x.Get(cur)
+	x.Get(pid)
+	x.I32(1)
+	x.Op(wasm.I32Add)
+	x.Mem(wasm.I32Store8, nprocShift/8)
+	x.wrote(cur, 0)
+	e.Tell(x.Func, func() { x.I32(p.first + int32(p.Start)) })
+	for i, v := range args {
+		x.store(at, &p.lay.scalars[i], v)
+	}
+	if f := e.locals(p); f != nil {
+		x.Get(cur)
+		x.Get(pid)
+		x.Get(at)
+		x.Call(f)
+		x.Op(wasm.I32Eqz)
+		x.BrIf(x.trouble)
+	}
+	for _, k := range e.sys.unused[p.Proc] {
+		x.storeConst(at, &p.lay.scalars[k], 0)
+	}
+	x.Get(pid)
+	x.done(args...)
+	x.done(pid, at)
+}
+
+// locals returns the function that gives the local variables of a new process their initial
+// values; nil if all are 0.
+func (e *emitter) locals(p *proctype) *wasm.Func {
+	if len(p.inits) == 0 {
+		return nil
+	}
+	if f := e.inits[p]; f != nil {
+		return f
+	}
+	f := e.Func(slices.Repeat([]wasm.Type{wasm.I32}, 3), []wasm.Type{wasm.I32})
+	e.inits[p] = f
+	of := e.of
+	e.todo = append(e.todo, func() {
+		e.of = of
+		e.function(f, p, 0, func(x *fn) {
+			for _, s := range p.Syms[len(p.Params):] {
+				x.initial(s, s.Base)
+			}
+			x.I32(1)
+			x.Op(wasm.Return)
+		})
+	})
+	return f
+}
+
+// initial is coder.initial for a local variable.
+func (x *fn) initial(s *program.Sym, base int) {
+	v := x.temp()
+	defer x.done(v)
+	switch {
+	case s.Type.IsStruct():
+		for i := range max(1, s.Len) {
+			for _, f := range s.Type.Fields {
+				x.initial(f, base+i*s.Type.Size+f.Base)
+			}
+		}
+	case s.List != nil:
+		for i, y := range s.List {
+			x.expr(y)
+			x.Set(v)
+			x.store(fb, &x.p.lay.scalars[base+i], v)
+		}
+	case s.Init != nil:
+		x.expr(s.Init)
+		x.Set(v)
+		for i := range s.Scalars() {
+			x.store(fb, &x.p.lay.scalars[base+i], v)
+		}
+	}
+}
+
+// runs tells whether an edge of a process type creates a process, itself or in its d_step.
+func (y *edge) runs(p *proctype) bool {
+	switch src := y.src; src.Kind {
+	case program.Cond, program.Assign:
+		return program.Runs(src.X) > 0
+	case program.DStep:
+		seen := map[*state]bool{}
+		var visit func(s *state) bool
+		visit = func(s *state) bool {
+			if s == nil || seen[s] {
+				return false
+			}
+			seen[s] = true
+			return visit(s.fall) || slices.ContainsFunc(s.edges, func(f *edge) bool {
+				return f.kind != program.DStep && f.runs(p) ||
+					!f.leaves && visit(&p.states[f.to])
+			})
+		}
+		return visit(y.inner)
+	}
+	return false
+}
+
 // direct tells whether one function can take each step of a process in a control state as it finds
-// it: none goes on, and none needs another process.
+// it: none goes on, and none needs another process or makes one.
 func (e *emitter) direct(p *proctype, s *state) bool {
 	if s.final || len(s.escapes) > 0 || p.Decl.Deterministic {
 		return false
 	}
 	return !slices.ContainsFunc(s.edges, func(y *edge) bool {
-		return y.atomic || y.kind == program.Send && e.mayMeet(y.src.Ch)
+		return y.runs(p) || y.atomic || y.kind == program.Send && e.mayMeet(y.src.Ch)
 	})
 }
 
@@ -2244,7 +2380,7 @@ func (x *fn) can(y *edge, first, then func()) {
 		x.End()
 		x.Get(v)
 		x.done(v)
-	case y.plain && y.can == nil && (y.kind != program.Cond || program.Runs(y.src.X) == 0):
+	case y.plain && y.can == nil:
 		then()
 		return
 	default:
