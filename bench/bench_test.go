@@ -336,7 +336,7 @@ func TestGoldenReports(t *testing.T) {
 }
 
 // TestReportsOfLess checks that reports can be made from any part of the
-// measurements, as they are while runs go on.
+// measurements, as they are while runs continue.
 func TestReportsOfLess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a page of each part")
@@ -593,7 +593,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestMissingPeer checks that the rest goes on where SPIN is missing.
+// TestMissingPeer checks that the rest continues where SPIN is missing.
 func TestMissingPeer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	code, stdout, stderr, dir := bench(t, context.Background(), runnerFunc(fake), "peers", "table1",

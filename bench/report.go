@@ -87,7 +87,7 @@ func anchor(title string) string {
 	}, title)
 }
 
-// cellClass returns the class of a grid's cell: its marks have colours.
+// cellClass returns the class of a grid's cell: its marks have colors.
 func cellClass(s string) string {
 	switch s {
 	case "=":

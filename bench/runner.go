@@ -90,7 +90,7 @@ func (o *Outcome) BytesPerState() float64 {
 	return float64(o.StoreBytes) / float64(o.States)
 }
 
-// Runner runs requests. What goes wrong stands in the outcome.
+// Runner runs requests. What goes wrong is in the outcome.
 type Runner interface {
 	Run(ctx context.Context, r Request) Outcome
 }

@@ -113,7 +113,7 @@ func runScale(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// name returns the name of a model as it stands in a report.
+// name returns the name of a model as it appears in a report.
 func name(model string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(model), ".model"), ".pml")
 }

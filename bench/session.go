@@ -21,7 +21,7 @@ type Session struct {
 	Params benchmarks.Params
 	// POR is the reduction that the user chose; "" means the table's own.
 	POR string
-	// Workers is the number of workers that stands for "all".
+	// Workers is the number of workers that represents "all".
 	Workers int
 	// Limit ends a run; MaxMemory, in bytes, too.
 	Limit     time.Duration
@@ -78,7 +78,7 @@ func (s *Session) Do(ctx context.Context, label string, estimate time.Duration,
 	return out
 }
 
-// Record keeps a measurement and writes the files anew. Interrupted runs are
+// Record keeps a measurement and writes the files again. Interrupted runs are
 // not kept: they tell nothing.
 func (s *Session) Record(m Measurement) {
 	if m.Status == Interrupted {
@@ -92,7 +92,7 @@ func (s *Session) Record(m Measurement) {
 	s.write(false)
 }
 
-// Note tells the user that something could not be measured; the rest goes on.
+// Note tells the user that something could not be measured; the rest continues.
 func (s *Session) Note(format string, args ...any) {
 	note := fmt.Sprintf(format, args...)
 	s.results.Notes = append(s.results.Notes, note)
@@ -107,8 +107,8 @@ func (s *Session) Unexpected(format string, args ...any) {
 	s.progress.line("cpor bench: UNEXPECTED: " + what)
 }
 
-// reportEvery bounds how often the page with its plots is made anew while runs
-// go on: it takes some tens of milliseconds.
+// reportEvery bounds how often the page with its plots is made again while runs
+// continue: it takes some tens of milliseconds.
 const reportEvery = 20 * time.Second
 
 // write writes the results, and the report if it is asked for or due.

@@ -38,7 +38,7 @@ type atomicity struct {
 }
 
 // The paper's rows count bytecode instructions. The models have a skip for each
-// that only its thread can see. How much these add stands in the rows without
+// that only its thread can see. How much these add is in the rows without
 // them: accesses is what the model language itself interleaves.
 var atomicities = []atomicity{
 	{"bytecode", "none", "", []string{"none", "ld'"}, true, "bytecode"},

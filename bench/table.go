@@ -21,7 +21,7 @@ type Table struct {
 	// there is of them. It must not keep them.
 	Report func(ms []Measurement, machine Machine) []Section
 	// Benchmarks are the names of the rows that the table knows, so that they
-	// may stand in the arguments.
+	// may be in the arguments.
 	Benchmarks []string
 	// Files tells whether it measures files of models that the user names, and Named
 	// that it measures nothing else than what is named.

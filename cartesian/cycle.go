@@ -9,7 +9,7 @@ type hashSet struct {
 	hashes     []uint64
 	slots      []slot // nil or a power of two in length, at most half full
 	generation uint32
-	indexed    int // so many hashes stand in the slots
+	indexed    int // so many hashes are in the slots
 }
 
 type slot struct {
@@ -76,7 +76,7 @@ func (s *hashSet) index() {
 	}
 }
 
-// onPrefix tells whether the present state of prefix p's machine stands on the
+// onPrefix tells whether the present state of prefix p's machine is on the
 // prefix already. Equal hashes are only a hint: the earlier state is executed
 // again and the encodings are compared.
 func (e *Expander) onPrefix(p *prefix, hash uint64) bool {

@@ -6,13 +6,12 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// The deadlocks of a vector. Choose for each thread one of its prefixes that
-// ends in the self-loop of a blocked or an ended thread. Executed one after
-// the other, they lead to a state in which each thread is blocked or has ended:
-// two prefixes of a vector are dependent at most in their last transitions, and
-// these are self-loops, which write nothing. So any such choice is independent
-// throughout, and nothing has to be compared. It is a deadlock if at least one
-// thread is blocked at a place where that is not its proper end.
+// The deadlocks of a vector. Choose for each thread one of its prefixes that ends in the self-loop
+// of a blocked or an ended thread. Executed one after another, they lead to a state in which each
+// thread is blocked or has ended: two prefixes of a vector are dependent at most in their last
+// transitions, and these are self-loops, which write nothing. So any such choice is independent
+// throughout, and nothing has to be compared. It is a deadlock if at least one thread is blocked at
+// a place where that is not its proper end.
 //
 // All deadlocks are found. Let w be a shortest path of real transitions from a
 // state s that the search expands to a deadlocked state d, and look at the
@@ -41,7 +40,7 @@ import (
 
 // choice is one thread's part in the search for deadlocks.
 type choice struct {
-	from, to int32 // its prefixes that end in self-loops stand in e.active[from:to]
+	from, to int32 // its prefixes that end in self-loops are in e.active[from:to]
 	pick     int32 // the one that is chosen
 	// Whether this thread or one after it can be blocked other than at an end.
 	blocks bool

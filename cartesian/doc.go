@@ -31,7 +31,7 @@
 //     the last transitions of other prefixes, those and its own prefix end. If
 //     it is not, and t's target stands already on the prefix, the prefix has
 //     run into a cycle: it is marked infinite and is done.
-//   - The search goes on from the ends of the prefixes that are not marked.
+//   - The search continues from the ends of the prefixes that are not marked.
 //
 // The next transition of a blocked thread is a self-loop that reads what its
 // guard read, and that of an ended thread a self-loop without access. Either is
@@ -61,7 +61,7 @@
 // only transitions that are not the last are put together.
 //
 // So ten workers that end with done(wg), and one that waits, have a vector in which nine workers
-// have come to their end, and only the done that would let the waiting one go on is dependent on
+// have come to their end, and only the done that would let the waiting one continue is dependent on
 // it: 11 states.
 //
 // # Deadlocks

@@ -140,11 +140,10 @@ func (e *Expander) Counters() search.Counters { return e.counters }
 // Effort returns what the vector of the last Expand took.
 func (e *Expander) Effort() Effort { return e.effort }
 
-// Expand computes the cartesian vector of state s and shows its prefixes to v
-// as moves, in the order of the threads; a thread's alternatives stand beside
-// each other. A move's path leaves out a self-loop at the end of the prefix,
-// unless the prefix is nothing else: it leads to the same state, and traces
-// need no self-loops. Violations come before the moves, deadlocks after them.
+// Expand computes the cartesian vector of state s and shows its prefixes to v as moves, in the
+// order of the threads; a thread's alternatives are beside each other. A move's path leaves out a
+// self-loop at the end of the prefix, unless the prefix is nothing else: it leads to the same
+// state, and traces need no self-loops. Violations come before the moves, deadlocks after them.
 func (e *Expander) Expand(s system.State, v search.Visitor) {
 	e.visitor = v
 	e.stopper, _ = v.(search.Stopper)
@@ -248,7 +247,7 @@ func (e *Expander) first(t int32, s system.State) {
 		if out.Kind == system.Moved {
 			e.effort.FullEnds++
 			if e.short[t] {
-				// It will hardly be extended this time, and needs not be executed
+				// It will hardly be extended this time, and need not be executed
 				// again for its end.
 				p.end = e.base.Encode(p.end)
 			}

@@ -159,7 +159,7 @@ func loses(sys system.System) bool {
 }
 
 // TestOracleBites leaves out the self-loop of ended threads. The oracle must
-// notice: on the smallest program, on pinned seeds (to be chosen anew from the
+// notice: on the smallest program, on pinned seeds (to be chosen again from the
 // log when the generator changes), and by itself.
 func TestOracleBites(t *testing.T) {
 	p := toy.NewProgram()

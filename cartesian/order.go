@@ -4,7 +4,7 @@ import "cpor/system"
 
 // extendAll extends the prefixes until none is extendable: each by one transition in turn, in
 // the order of the threads. Any order yields a Cartesian vector; how long its prefixes are
-// differs. Threads that go on at the same pace stop at the same conflict, and few states lie
+// differs. Threads that continue at the same pace stop at the same conflict, and few states lie
 // between (docs/design/reductions.md compares this order with five others).
 func (e *Expander) extendAll(s system.State) {
 	e.active = e.active[:0]

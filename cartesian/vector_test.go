@@ -235,7 +235,7 @@ func TestDefinition2IsChecked(t *testing.T) {
 	sys := build(t, p)
 	e := New(sys, Options{})
 	v := e.Vector(sys.Initial()[0])
-	for i := range v.Prefixes { // both write x, and go on
+	for i := range v.Prefixes { // both write x, and continue
 		v.Prefixes[i].Transitions = append(v.Prefixes[i].Transitions, Transition{})
 	}
 	c := &checker{e: e, v: v}

@@ -348,7 +348,7 @@ func (r *run) poss(c *computation.Computation, n *predicate.Node) {
 	r.simple(c, parts)
 }
 
-// simple searches the parts one after the other, by an algorithm that runs on
+// simple searches the parts one after another, by an algorithm that runs on
 // one goroutine.
 func (r *run) simple(c *computation.Computation, parts []*predicate.Conjunction) {
 	for _, part := range parts {

@@ -145,7 +145,7 @@ func compile(c *computation.Computation, conj *predicate.Conjunction, weak bool,
 // relevant are the variables of one process that the conjunction reads.
 type relevant struct {
 	names []string
-	joint int // the first so many stand in joint literals
+	joint int // the first so many are in joint literals
 }
 
 func collect(n *predicate.Node, f func(*predicate.Node)) {

@@ -26,7 +26,7 @@ import (
 	"cpor/trace"
 )
 
-// Verdict is the outcome of an exploration as it stands in the command's JSON.
+// Verdict is the outcome of an exploration as it appears in the command's JSON.
 type Verdict string
 
 // The verdicts. What a limit, a time-out or an interruption ended is never a
@@ -39,13 +39,13 @@ const (
 
 // Options say how far and how hard to explore. The zero value is an exploration
 // of everything, with a worker for each CPU, until the first violation. Which of
-// them an engine has a use for stands in [Entry.Takes]; all keep to Workers,
+// them an engine has a use for is in [Entry.Takes]; all keep to Workers,
 // MaxMemory and Timeout, and report Progress.
 type Options struct {
 	// Workers is the number of workers; 0 means one for each CPU that the
 	// process may use. More workers than CPUs are allowed.
 	Workers int
-	// All lets the search go on after a violation and collects distinct
+	// All lets the search continue after a violation and collects distinct
 	// ones: by kind and place, deadlocks by state (without the observers).
 	All bool
 	// MaxViolations bounds the distinct violations that All keeps, with their
@@ -63,7 +63,7 @@ type Options struct {
 	// Shared says that other explorations use the system at the same time, so that what
 	// it counts ([system.Counting]) must not be asked for.
 	Shared bool
-	// Turn, if not nil, is called by each worker before it goes on, after at most
+	// Turn, if not nil, is called by each worker before it continues, after at most
 	// [TurnStates] states or events. It can work on something else meanwhile, or keep the
 	// worker waiting for another exploration's turn to be over. It does not wait once the
 	// context of the exploration has ended. The searches with stored states and the
@@ -108,7 +108,7 @@ type Options struct {
 	// MaxMemory is for all ranks together.
 	Ranks Comm
 
-	// Checkpoint, if not nil, keeps from time to time what is needed to go on, and
+	// Checkpoint, if not nil, keeps from time to time what is needed to continue, and
 	// when the exploration ends as incomplete.
 	Checkpoint *Checkpoint
 }
@@ -134,7 +134,7 @@ func (e *Refusal) Error() string { return e.Err.Error() }
 func (e *Refusal) Unwrap() error { return e.Err }
 
 // Counters are what explorations count. Which of them mean something for an
-// engine stands in [Entry.Counts]; the others are 0.
+// engine is in [Entry.Counts]; the others are 0.
 type Counters struct {
 	// States is how many different states were found.
 	States uint64
@@ -270,7 +270,7 @@ type Figure struct {
 	Key   string // in the JSON object; empty: not there
 	Value any    // under Key
 	Label string // of the line for people
-	// Text is what stands in that line; empty: there is none. Without a label it
+	// Text is what is in that line; empty: there is none. Without a label it
 	// is added to the line that says how it was explored.
 	Text string
 }
@@ -300,7 +300,7 @@ func (p *Property) Called() string { return cmp.Or(p.Kind, "ltl") + " " + p.Name
 // Predicate is a part of a formula without temporal operators that an error can end:
 // an index out of bounds, a nil pointer. It is evaluated as a whole, as an invariant
 // is, so that && and || ask for the right side only where it matters. That is done in
-// every state, or only in the initial ones if the predicate stands under no temporal
+// every state, or only in the initial ones if the predicate is under no temporal
 // operator; an error is a violation.
 type Predicate struct {
 	Pos     system.Pos

@@ -112,7 +112,7 @@ const memoryOfShortening = 1 << 30
 // maxNames is the largest number of threads that a message names.
 const maxNames = 4
 
-// DescribeDeadlock says which threads cannot go on at the end of t.
+// DescribeDeadlock says which threads cannot continue at the end of t.
 func DescribeDeadlock(sys system.System, t *trace.Trace) string {
 	m := sys.NewMachine()
 	m.Load(sys.Initial()[t.Initial])

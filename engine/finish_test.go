@@ -71,7 +71,7 @@ func TestFinish(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	for _, raw := range []engine.Raw{
-		// E can go on
+		// E can continue
 		{Violation: deadlock, Trace: &trace.Trace{}},
 		// no such violation
 		{Violation: assertion, Trace: &trace.Trace{Steps: []trace.Step{{Thread: 2}}}},

@@ -16,7 +16,7 @@ type Flag interface {
 // FlagInfo is what the help says of a flag.
 type FlagInfo struct {
 	Name  string
-	Usage string // the name of the value stands in backquotes
+	Usage string // the name of the value is in backquotes
 	Group string // the heading that it stands under
 	Bool  bool   // it is on or off, and needs no value
 	// Values are the words that the value can be, for people who complete them; nil if it

@@ -32,7 +32,7 @@ type Mode struct {
 	Of, Lacks, Without string
 	// Unkept, if not empty, says why its searches keep no checkpoints.
 	Unkept string
-	// Label stands before the line that says how it was explored, and Prefix
+	// Label is before the line that says how it was explored, and Prefix
 	// begins that line.
 	Label, Prefix string
 	// Choose, if not nil, names the entry that is taken if the user has not chosen
@@ -214,7 +214,7 @@ func LookupMode(name string) *Mode {
 }
 
 // Register enters an engine or a reduction. Its package calls it when it is
-// initialised. It panics if the mode has one of that name.
+// initialized. It panics if the mode has one of that name.
 func Register(e Entry) {
 	for _, old := range entries {
 		if old.Mode == e.Mode && (old.Name == e.Name || old.Default && e.Default) {

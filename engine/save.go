@@ -12,8 +12,8 @@ import (
 	"cpor/system"
 )
 
-// Checkpoint is where an exploration keeps what it needs to go on in another
-// process, and where it goes on.
+// Checkpoint is where an exploration keeps what it needs to continue in another
+// process, and where it continues.
 type Checkpoint struct {
 	// Every is the time from one to the next; 0: only one at the end.
 	Every time.Duration
@@ -22,14 +22,14 @@ type Checkpoint struct {
 	Open func() error
 	// Write keeps what save writes, to what may have a log beside it; the exploration waits
 	// meanwhile. finish, which is called once and may take long, completes it while the exploration
-	// goes on, or gives it up if err, which is what went wrong besides, is not nil; it tells
+	// continues, or gives it up if err, which is what went wrong besides, is not nil; it tells
 	// whether the checkpoint is the one that counts now. What goes wrong is Write's matter: it does
 	// not end the exploration.
 	Write func(save func(w io.Writer) error) (finish func(err error) bool)
 	// Dir is the directory in which checkpoints are kept, and files that they name, on all
 	// ranks; it is there when Open has returned.
 	Dir string
-	// From, if not nil, gives what was written: the exploration goes on there. The
+	// From, if not nil, gives what was written: the exploration continues there. The
 	// other options that say what is explored have to be the same, limits and the
 	// number of workers can be others.
 	From io.Reader
@@ -44,7 +44,7 @@ type Checkpoint struct {
 // Parts is where an exploration that is divided among ranks keeps its parts, each in a
 // file of its own that every rank can read.
 type Parts struct {
-	// From is how many parts there are where the exploration goes on, with other
+	// From is how many parts there are where the exploration continues, with other
 	// numbers of ranks if need be; 0: it begins.
 	From int
 	// Open returns such a part.
@@ -77,7 +77,7 @@ func (c *Checkpoint) Start() error {
 	return c.Open()
 }
 
-// Keeper writes the checkpoints of an exploration, one after the other.
+// Keeper writes the checkpoints of an exploration, one after another.
 type Keeper struct {
 	c    *Checkpoint
 	done chan struct{} // the last one is complete
@@ -90,12 +90,12 @@ func (c *Checkpoint) NewKeeper() *Keeper {
 	return k
 }
 
-// Write writes a checkpoint. It returns as soon as the exploration can go on.
+// Write writes a checkpoint. It returns as soon as the exploration can continue.
 func (k *Keeper) Write(save func(w io.Writer) error) {
 	k.WriteWith(save, func() error { return nil }, func(bool) {})
 }
 
-// WriteWith is Write for a checkpoint that names files: while the exploration goes on, files
+// WriteWith is Write for a checkpoint that names files: while the exploration continues, files
 // brings them to where they are kept, and after is told whether the checkpoint counts.
 func (k *Keeper) WriteWith(save func(w io.Writer) error, files func() error,
 	after func(counts bool)) {

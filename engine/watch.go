@@ -59,7 +59,7 @@ func (w *Watch) Context() context.Context { return w.ctx }
 // no more.
 func (w *Watch) From() context.Context { return w.from }
 
-// Err returns why the exploration has to end, nil if it may go on. Unlike the
+// Err returns why the exploration has to end, nil if it may continue. Unlike the
 // context, it does not depend on a timer that may be late.
 func (w *Watch) Err() error {
 	if w.o.Timeout > 0 && w.Elapsed() >= w.o.Timeout {

@@ -6,7 +6,7 @@
 //
 // An execution is named by its steps ([Path]), never by a number of this process:
 // going back is a shorter path, and a path in the address of the page is the same
-// state tomorrow and elsewhere. Every request executes its path anew by the plain
+// state tomorrow and elsewhere. Every request executes its path again by the plain
 // semantics, which takes microseconds for a step.
 package explore
 
@@ -30,7 +30,7 @@ type Document struct {
 	// Vars are all variables that are known, with their values at the beginning;
 	// the rows say how they change.
 	Vars []Var `json:"vars"`
-	// Next is where each column stands at the beginning; nil if that is not known.
+	// Next is where each column is at the beginning; nil if that is not known.
 	Next   []Standing `json:"next"`
 	Arrows []Arrow    `json:"arrows"`
 	// Violation is what the first state violates; empty for nothing.

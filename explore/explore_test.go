@@ -365,7 +365,7 @@ func plan(t *testing.T, x *explore.Explorer, mode, por string, at *explore.Path,
 func TestSearchFrom(t *testing.T) {
 	x := load(t, tutorial+"counter.model")
 	lost := explore.Path{Steps: []explore.Step{{0, 0}, {1, 0}, {0, 0}}} // both have read 0
-	saved := explore.Path{Steps: []explore.Step{{0, 0}, {0, 0}}}        // one after the other
+	saved := explore.Path{Steps: []explore.Step{{0, 0}, {0, 0}}}        // one after another
 	for _, e := range engine.Entries("") {
 		if engine.LookupMode(e.Mode).Temporal || e.Unmet(x.Program.System) != nil {
 			continue

@@ -113,7 +113,7 @@ func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, 
 	if v := t.Violation; v != nil {
 		d.Kind, d.Message, d.Pos = string(v.Kind), v.Message, placeOf(v.Pos)
 	}
-	// What an observer does is to find that a property does not hold, which is told of
+	// What an observer does is to find that a property does not hold, which learns of
 	// the state itself.
 	t.Steps = slices.DeleteFunc(slices.Clone(t.Steps), func(s trace.Step) bool {
 		return s.Thread >= 0 && obs.Has(s.Thread)

@@ -21,7 +21,7 @@ import (
 // are of.
 type Kept struct {
 	Documents []*Document
-	// Model is the file with the program, "" if that does not stand in the file; and
+	// Model is the file with the program, "" if that does not be in the file; and
 	// Params the constants that it had.
 	Model  string
 	Params map[string]string
@@ -85,7 +85,7 @@ type goJSON struct {
 type Reader struct {
 	// Keys are those of its JSON object by which it is known.
 	Keys []string
-	// Read reads the object, which stands in the directory dir.
+	// Read reads the object, which is in the directory dir.
 	Read func(text []byte, dir string) (*Kept, error)
 }
 
@@ -427,7 +427,7 @@ func (r *reader) set(row *Row, i int, value string) {
 }
 
 // Restore executes the executions of a file on its program, so that everything is to
-// be seen of them and one can go on from there. Those that do not fit the program stay
+// be seen of them and one can continue from there. Those that do not fit the program stay
 // as they are, with a note that says why.
 func (k *Kept) Restore(ctx context.Context, x *Explorer) {
 	for i, d := range k.Documents {
@@ -453,7 +453,7 @@ func (k *Kept) Restore(ctx context.Context, x *Explorer) {
 }
 
 // RestoreSchedule executes the only execution of a file, whose schedule is known, so that
-// everything is to be seen of it: in sys, the system that it was found in. One can go on
+// everything is to be seen of it: in sys, the system that it was found in. One can continue
 // from there if x can execute it, too, which is what goOn says; its system may look for less.
 // The error says that the execution does not fit sys.
 func (k *Kept) RestoreSchedule(x *Explorer, sys system.System, t *trace.Trace) (goOn bool,

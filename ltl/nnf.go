@@ -1,7 +1,7 @@
 package ltl
 
 // NNF returns the negation normal form of f: an equivalent formula without ->
-// and <->, in which ! stands before atoms only. A formula with nested <-> can
+// and <->, in which ! is before atoms only. A formula with nested <-> can
 // grow exponentially as a tree; shared subformulas keep it small in memory.
 func (f Formula) NNF() Formula {
 	return nnf(f, false, map[nnfKey]Formula{})

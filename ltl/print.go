@@ -15,7 +15,7 @@ var symbolOf = map[Op]string{
 }
 
 // String prints f; different formulas are printed differently. Atoms that are no identifiers, or
-// are a name of an operator (U W R V M G F X), stand in double quotes with Go's escapes. Only
+// are a name of an operator (U W R V M G F X), are in double quotes with Go's escapes. Only
 // the parentheses around && in || are left out: no reader has to know how strongly U or -> binds
 // and to which side it associates.
 func (f Formula) String() string {
@@ -52,7 +52,7 @@ func (f Formula) print(b *strings.Builder) {
 	}
 }
 
-// reserved are the names that stand for operators and constants.
+// reserved are the names that represent operators and constants.
 const reserved = " true false X F G U R V W M "
 
 func quoteName(name string) string {

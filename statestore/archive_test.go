@@ -48,7 +48,7 @@ func stateBytes(s []uint64) (b []byte) {
 	return append(b, byte(len(s)))
 }
 
-// TestArchive saves stores of all kinds and sizes, restores them, and goes on with
+// TestArchive saves stores of all kinds and sizes, restores them, and continues with
 // both: they have the same states under the same names, and take the same new ones.
 func TestArchive(t *testing.T) {
 	for _, kind := range []Kind{Tree, Plain, Compact, Bitstate} {

@@ -10,7 +10,7 @@ import (
 // fixed size, with bitsPerState bits for each state (Holzmann, FMSD 1998, uses as
 // many by default).
 //
-// The bits of a state stand in one word. One atomic or sets them all and tells
+// The bits of a state are in one word. One atomic or sets them all and tells
 // whether one was missing, so that of workers that insert equal states exactly
 // one is told that the state is new, and a state costs one cache miss. The words
 // do not fill evenly, so some more states are omitted than in a filter whose bits
@@ -85,7 +85,7 @@ func blockedOmissions(n, words float64) float64 {
 		time += step
 		stored += step * (1 - miss)
 		omitted += step * miss
-		// One state's bits, one after the other, for the share of the words
+		// One state's bits, one after another, for the share of the words
 		// that one chooses in this step.
 		q = p
 		for range bitsPerState {

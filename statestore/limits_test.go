@@ -31,7 +31,7 @@ func TestBadOptions(t *testing.T) {
 }
 
 // TestFull fills stores of all kinds with a limit, with many workers, and checks
-// that they keep to it, go on finding what they have, and say ErrFull.
+// that they keep to it, continue finding what they have, and say ErrFull.
 func TestFull(t *testing.T) {
 	for _, kind := range []Kind{Tree, Plain, Compact} {
 		for _, limit := range []uint64{1, 10_000, 100_000, 3_000_000} {

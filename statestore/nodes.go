@@ -13,7 +13,7 @@ import (
 //
 // # Values
 //
-// The values stand in the order of their numbers in chunks that never move. The
+// The values are in the order of their numbers in chunks that never move. The
 // chunks grow with the table, eight to each doubling of it, so at most an eighth
 // of the memory is unused (see place).
 //
@@ -37,7 +37,7 @@ type nodes struct {
 	ledger *ledger
 	number int // among the tables of a store
 
-	// The numbers that were taken and stand for no value: they are in no entry of the index, and
+	// The numbers that were taken and represent no value: they are in no entry of the index, and
 	// never will be. Guarded by mu.
 	lost []uint32
 	kept uint32 // the last number that is in a log (see SaveStates)

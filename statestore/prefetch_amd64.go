@@ -3,7 +3,7 @@ package statestore
 import "unsafe"
 
 // prefetch asks for the cache line of p and does not wait for it. Go has no way
-// to say that, and a load holds up what comes behind it once the processor's
+// to say that, and a load holds up what comes after it once the processor's
 // window is full.
 //
 //go:noescape

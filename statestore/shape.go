@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// The keys of the Tree store. A key is a word of keyBits bits that stands for a
+// The keys of the Tree store. A key is a word of keyBits bits that represents a
 // state: its class, in the highest bits, says how to read the rest.
 const (
 	shardBits = 10
@@ -122,7 +122,7 @@ type profile struct {
 	own    [maxParts]bitField // by part: its number in the key; of no width if it is merged
 }
 
-// bitField is where a number stands in a key.
+// bitField is where a number is in a key.
 type bitField struct{ shift, width uint8 }
 
 // place says where the numbers of k parts stand.

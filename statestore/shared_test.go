@@ -103,7 +103,7 @@ func TestSharing(t *testing.T) {
 				t.Fatalf("seed %d: state %x is not what the other store has", seed, s)
 			}
 		}
-		// What was saved goes on with the same shape, and with no other one.
+		// What was saved continues with the same shape, and with no other one.
 		var b bytes.Buffer
 		if err := Save(stores[1], &b); err != nil {
 			t.Fatal(err)

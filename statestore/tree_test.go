@@ -170,7 +170,7 @@ func TestLateVariation(t *testing.T) {
 	fill(t, mustNew(t, Options{}), states)
 }
 
-// TestLearn checks the cuts for a state whose variation stands at known places.
+// TestLearn checks the cuts for a state whose variation is at known places.
 func TestLearn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var examples [][]uint64

@@ -10,7 +10,7 @@ type Futures interface {
 	// t of the live state, and all threads that it creates from now on, may
 	// ever take, whatever the other threads do. What a blocked transition
 	// reads is among them. The result is shared and must not be changed; it
-	// stays valid. Nil stands for no bound.
+	// stays valid. Nil means no bound.
 	Future(t int) *Footprint
 }
 

@@ -2,7 +2,7 @@ package system
 
 // Class is what a shared location is to an analysis that exploits locks: the
 // four-way classification of objects of Stoller (Formal Methods in System
-// Design 2002, section 3.1), with the locations of synchronisation objects told
+// Design 2002, section 3.1), with the locations of synchronization objects told
 // apart as far as the analyses need it.
 type Class uint8
 
@@ -18,7 +18,7 @@ const (
 	Unshared
 	// Lock: the location says which thread owns a mutex or a monitor.
 	Lock
-	// LockState: another location of a synchronisation object, such as the
+	// LockState: another location of a synchronization object, such as the
 	// set of the threads that wait, that only the owner of its lock changes
 	// (a thread that waits only reads it, in an operation that can block). The
 	// locations of an object follow its Lock directly.
@@ -64,7 +64,7 @@ const (
 	// BlocksEntering transitions block while another thread owns a reentrant
 	// lock, and never if the own thread already does.
 	BlocksEntering
-	// BlocksOnObject transitions block on synchronisation or communication
+	// BlocksOnObject transitions block on synchronization or communication
 	// objects only.
 	BlocksOnObject
 	// BlocksOnGuard transitions block on a condition that may read data.

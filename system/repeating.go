@@ -42,7 +42,7 @@ func (c *Copy) Source() Bits { return Bits{c.From, bits.RotateLeft64(c.To.Mask, 
 // LTSmin, CAV 2010, call it transition caching).
 type Repeating interface {
 	// Regime returns a number for a state: in all states of one length and one regime
-	// there are the same threads, and what a step touches stands at the same bits.
+	// there are the same threads, and what a step touches is at the same bits.
 	Regime(s State) int
 	// Learn switches on and off that steps note what Scope tells of them.
 	Learn(on bool)

@@ -1,6 +1,6 @@
 package system
 
-// SyncKind says how a transition synchronises with others.
+// SyncKind says how a transition synchronizes with others.
 type SyncKind uint8
 
 // The kinds. An object is whatever carries the order from one transition to
@@ -20,12 +20,12 @@ const (
 	// Wake: the transition happens before all that the thread, which waits for
 	// it, does from now on.
 	Wake
-	// Shift: from the next transition on the slots of a channel are numbered anew:
+	// Shift: from the next transition on the slots of a channel are numbered again:
 	// slot number Slot is taken out, and put in again as number To.
 	Shift
 )
 
-// Sync is one synchronisation of a transition.
+// Sync is one synchronization of a transition.
 type Sync struct {
 	Kind SyncKind
 	// Object and Slot are what Acquire and Release are about: slot number
@@ -39,11 +39,11 @@ type Sync struct {
 }
 
 // Synchronising is implemented by machines that tell how their transitions
-// synchronise, from which follows which happen before which others.
+// synchronize, from which follows which happen before which others.
 type Synchronising interface {
 	// RecordSyncs switches the recording on or off. It needs tracking.
 	RecordSyncs(on bool)
-	// Syncs returns the synchronisations of the last Step if it moved, in
+	// Syncs returns the synchronizations of the last Step if it moved, in
 	// their order. Valid until the next Step, as is what DataAccesses returns.
 	Syncs() []Sync
 	// DataAccesses returns the accesses to data (see [Class.Data]) of the last

@@ -57,14 +57,14 @@
 // the order in which a run happens to allocate. A location is a name: a
 // variable of the program; or a field of the object that is the n-th one that
 // some thread has allocated since the last Load; or a field of the n-th object
-// of the state that was loaded. A [Loc] is a small number that stands for a name. The system
+// of the state that was loaded. A [Loc] is a small number that represents a name. The system
 // assigns it once, and it is the same on all its machines ([Names] does that). It means the same
 // in every execution that begins with Load of the same state and takes the same steps; if
 // locations are never created, in every execution. Numbers may have gaps, so tables indexed by
 // location must grow on demand and tolerate unused locations, but a system assigns small numbers
 // first.
 //
-// Threads are numbered from 0, and a thread keeps its number, which stands for
+// Threads are numbered from 0, and a thread keeps its number, which represents
 // a name as well: one of the threads of the beginning, or the n-th child of its
 // creator. A system either makes any two creations dependent (they write a
 // common location, the number of threads) and numbers threads in the order of
@@ -146,7 +146,7 @@ package system
 type State = []uint64
 
 // Loc identifies a shared location: what a step really touched, so A[3][4] and
-// not A. It is a small number that stands for a name; the package documentation
+// not A. It is a small number that represents a name; the package documentation
 // says how long it means the same.
 type Loc uint32
 
@@ -204,11 +204,11 @@ type Outcome struct {
 	Next uint64
 	// Violation is the property that the transition violated, or nil. The
 	// thread has ended in a local state of its own for each violation; the
-	// other threads go on, so that every reduction agrees on what is reachable.
+	// other threads continue, so that every reduction agrees on what is reachable.
 	Violation *Violation
 }
 
-// ViolationKind is the kind of a violated property, as it stands in the
+// ViolationKind is the kind of a violated property, as it appears in the
 // command's JSON.
 type ViolationKind string
 
@@ -308,7 +308,7 @@ type Binding struct {
 // goroutines at once.
 type System interface {
 	// Initial returns the encoded initial states, at least one: one for each
-	// outcome of the choices in the initialisation, without duplicates.
+	// outcome of the choices in the initialization, without duplicates.
 	Initial() []State
 
 	// NewMachine returns a machine whose live state is the first initial one.
@@ -346,7 +346,7 @@ type Machine interface {
 	// NumThreads returns a number that is above those of all threads of the
 	// live state, observers and ended threads included. Threads are numbered
 	// from 0 and keep their number; the package documentation says what a
-	// number means, and when some stand for threads that do not exist yet.
+	// number means, and when some represent threads that do not exist yet.
 	NumThreads() int
 
 	// Step executes alternative alt of the next transition of thread t on the
@@ -370,7 +370,7 @@ type Machine interface {
 	ThreadName(t int) string
 
 	// LocName returns the name of a location as users see it: A[4][4]. It is
-	// empty for one that they had better not see.
+	// empty for one that they should not see.
 	LocName(l Loc) string
 
 	// Next describes the next transition of thread t for people: its place

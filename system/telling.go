@@ -89,7 +89,7 @@ type Showing interface {
 // Beginning is implemented by systems that can say how their initial states come
 // about.
 type Beginning interface {
-	// Choices returns the choices of the initialisation that lead to an initial
+	// Choices returns the choices of the initialization that lead to an initial
 	// state, each with its place: "choose(0, 2) is 1 at 12:7". Nil if there are
 	// none.
 	Choices(initial int) []string

@@ -1,6 +1,6 @@
 package system
 
-// Temporal is implemented by machines whose states can be labelled with the
+// Temporal is implemented by machines whose states can be labeled with the
 // atomic propositions of temporal properties.
 type Temporal interface {
 	// NumProps returns the number of propositions.
@@ -31,7 +31,7 @@ type Temporal interface {
 	// Conflicts tells whether thread u, from where it is in the live state,
 	// may later execute a transition that is dependent on the next
 	// transitions of thread t, while t does not move. acc has the accesses of
-	// all enabled alternatives of t, one after the other. Threads that u may
+	// all enabled alternatives of t, one after another. Threads that u may
 	// create count as u.
 	//
 	// This is not [Futures] once more. A [Footprint] is a set of locations, and
@@ -49,8 +49,8 @@ type Temporal interface {
 	Conflicts(t int, acc []Access, u int) bool
 
 	// Late tells whether the next transition of thread t, which has the
-	// accesses acc, had better be tried after those of others when one thread
-	// is to be chosen whose transitions depend on nobody else's: it lets
-	// others go on (in models, it sends). Any answer is right.
+	// accesses acc, should be tried after those of others when one thread
+	// is to be chosen whose transitions depend on no one else's: it lets
+	// others continue (in models, it sends). Any answer is right.
 	Late(t int, acc []Access) bool
 }

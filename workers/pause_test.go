@@ -12,7 +12,7 @@ import (
 	"cpor/statestore"
 )
 
-// TestPause pauses pools at random moments and lets them go on: every item is
+// TestPause pauses pools at random moments and lets them continue: every item is
 // still processed exactly once.
 func TestPause(t *testing.T) {
 	runs := sample.Of(60, 125, 500)

@@ -95,7 +95,7 @@ type Options struct {
 	DepthFirst bool
 	// Pause, if not nil, pauses the pool when it is closed: each worker finishes
 	// the item that it works on and gives back the others, and Run returns
-	// ErrPaused. Another Run with the same work set goes on.
+	// ErrPaused. Another Run with the same work set continues.
 	Pause <-chan struct{}
 	// Gate, if not nil, lets somebody outside the pool bring items. The pool
 	// then ends only when the gate is closed. The work set must have been made

@@ -197,7 +197,7 @@ func (b *tab) click(selector string) {
 		if err == nil {
 			return
 		}
-		// The page may have been drawn anew since the node was found.
+		// The page may have been drawn again since the node was found.
 		if gone := new(cdproto.Error); !errors.As(err, &gone) || !strings.Contains(gone.Message,
 			"Could not find node") {
 			b.Fatalf("the browser: %v\nthe page shows: %s", err, b.page())

@@ -19,7 +19,7 @@ import (
 var kills = flag.Int("kills", 5, "how often a search with checkpoints is killed")
 
 // TestKill kills a search that keeps checkpoints at random moments, without mercy, and
-// goes on with the last checkpoint each time: in the end the result is that of a
+// continues with the last checkpoint each time: in the end the result is that of a
 // search that nobody disturbed.
 func TestKill(t *testing.T) {
 	sample.Skip(t)
@@ -172,7 +172,7 @@ func TestCheckpointFullDisk(t *testing.T) {
 }
 
 // TestCheckpointFiles has the files of a checkpoint in other places than they were written,
-// without what belongs to them, and damaged: who goes on with all of them comes to the end, the
+// without what belongs to them, and damaged: who continues with all of them comes to the end, the
 // others are told which file it is.
 func TestCheckpointFiles(t *testing.T) {
 	robots := filepath.Join("..", "..", "benchmarks", "robots.model")

@@ -208,7 +208,7 @@ func TestClusterMistakes(t *testing.T) {
 				t.Errorf("%s: exit code %d\n%s", c.args, code, errs)
 			}
 		}
-		// What was begun in one process goes on in one.
+		// What was begun in one process continues in one.
 		dir := filepath.Join(t.TempDir(), "one")
 		if _, _, code := inProcess(t, "run", "-por", "none", "-max-states", "100", "-checkpoint",
 			dir, robots); code != exitIncomplete {
@@ -222,7 +222,7 @@ func TestClusterMistakes(t *testing.T) {
 	})
 }
 
-// TestClusterLimits ends searches on several ranks early, or lets them go on on a disk.
+// TestClusterLimits ends searches on several ranks early, or lets them continue on a disk.
 func TestClusterLimits(t *testing.T) {
 	sample.Skip(t)
 	bin := buildCommand(t)
@@ -330,8 +330,8 @@ var rankKills = flag.Int("rankkills", 2, "how often a rank of a search with chec
 	"killed, for each MPI")
 
 // TestClusterKill kills a random rank of a search that keeps checkpoints at a random
-// moment, and goes on with the last checkpoint on another number of ranks, or in one
-// process: the job ends, it has been told how to go on, and in the end the result is
+// moment, and continues with the last checkpoint on another number of ranks, or in one
+// process: the job ends, it has been told how to continue, and in the end the result is
 // that of a search that nobody disturbed.
 func TestClusterKill(t *testing.T) {
 	sample.Skip(t)
@@ -382,7 +382,7 @@ func killRanks(t *testing.T, bin string, what []string, want killedResult) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// A chain of kills comes to its end although each of its runs goes on for a moment
+			// A chain of kills comes to its end although each of its runs continues for a moment
 			// only.
 			killed, over := make(chan bool, 1), make(chan bool, 1)
 			ctx, ended := context.WithCancel(t.Context())

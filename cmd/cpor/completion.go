@@ -184,7 +184,7 @@ var (
 // flagNames returns a command's flags, as its help has them.
 func flagNames(e *env, c *command) []string { return listed(e, c, flagLine) }
 
-// listed returns what stands at the beginning of lines of a command's help.
+// listed returns what is at the beginning of lines of a command's help.
 func listed(e *env, c *command, line *regexp.Regexp) []string {
 	var found []string
 	for _, m := range line.FindAllStringSubmatch(helpText(e, c), -1) {

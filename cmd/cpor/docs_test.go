@@ -22,7 +22,7 @@ import (
 )
 
 // TestDocs runs the command lines in the documentation, README.md and docs/, and
-// compares what they print. They stand in blocks
+// compares what they print. They are in blocks
 //
 //	```console
 //	$ cpor run robots.model
@@ -30,7 +30,7 @@ import (
 //	```
 //
 // and run in a directory that has the same entries as the root of the
-// repository, so that what they write does not stay. A line "..." stands for any lines of
+// repository, so that what they write does not stay. A line "..." represents any lines of
 // output. Figures that differ from run to run (times, rates, sizes) are not
 // compared. "$ echo $?" shows the exit code of the command before. After
 // "```console long" the block runs with -long only. Of other programs than

@@ -297,7 +297,7 @@ func (e *env) viewGo(c *pageConfig, s *page.Server, files []string) int {
 	return e.serve(c, s)
 }
 
-// restoredGo executes the execution of a file. The explorer that goes on from there does not
+// restoredGo executes the execution of a file. The explorer that continues from there does not
 // look for data races: what happened before is in no state that one could go back to.
 func (e *env) restoredGo(kept *explore.Kept, doc *testcmd.Saved, dir string) (x *explore.Explorer,
 	goOn bool, err error) {

@@ -117,7 +117,7 @@ func TestPage(t *testing.T) {
 		for st.Running = true; st.Running; {
 			fetch(t, address, "GET", "/api/search", "", &st)
 		}
-		// The search goes on elsewhere, with the constants of the page.
+		// The search continues elsewhere, with the constants of the page.
 		out, code := runCpor(t, dir, []string{"resume", "-q", kept})
 		if code != exitPass {
 			t.Errorf("exit code %d: %s", code, out)

@@ -16,7 +16,7 @@
 // further engine, reduction or front end registers itself, and is named in
 // engine/all or registered.go.
 //
-// Flags are Go's, parsed by the standard library, and may stand before or after
+// Flags are Go's, parsed by the standard library, and may be before or after
 // the file.
 //
 // # Exit codes

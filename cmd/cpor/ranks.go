@@ -79,7 +79,7 @@ func (e *env) onRank(w *mpi.World, c *runConfig, command string,
 	return code
 }
 
-// goOn returns a text and the command that goes on with a search.
+// goOn returns a text and the command that continues with a search.
 func (c *runConfig) goOn(text string) string {
 	args := []string{"cpor", "resume", c.checkpoint}
 	if c.Disk != "" {
@@ -91,7 +91,7 @@ func (c *runConfig) goOn(text string) string {
 	return text + commandLine(args)
 }
 
-// resumeRank is `cpor resume` for a search that was begun with -cluster: it goes on on
+// resumeRank is `cpor resume` for a search that was begun with -cluster: it continues on
 // as many ranks as there are, or without a launcher in this process.
 func (e *env) resumeRank(c *runConfig, load func() (*frontend.Program, int)) int {
 	w, err := mpi.Init()

@@ -20,12 +20,12 @@ import (
 	"cpor/statestore/spill"
 )
 
-// session are the flags of `cpor run` that may change when a search goes on: they do
+// session are the flags of `cpor run` that may change when a search continues: they do
 // not say what is explored.
 var session = []string{"workers", "timeout", "max-states", "max-transitions", "max-memory", "json",
 	"trace", "trace-states", "minimise", "coverage", "q", "profile", "checkpoint-interval"}
 
-// checkpointHeader is what stands in front of a checkpoint.
+// checkpointHeader is what is in front of a checkpoint.
 type checkpointHeader struct {
 	Build string // see build
 	File  string
@@ -55,7 +55,7 @@ func build() string {
 }
 
 // split divides the arguments of `cpor run` into the flags that say what is explored,
-// and those that may change when a search goes on. -checkpoint and the file are in
+// and those that may change when a search continues. -checkpoint and the file are in
 // neither.
 func split(args []string) (kept, changing []string) {
 	f := new(runConfig).define()

@@ -48,8 +48,8 @@ type runConfig struct {
 	checkpoint      string // the directory
 	checkpointEvery time.Duration
 	kept            []string           // the flags that say what is explored, as they were given
-	from            *checkpoint.Reader // go on here
-	parts, number   int                // of the checkpoint to go on from, see checkpointHeader
+	from            *checkpoint.Reader // continue here
+	parts, number   int                // of the checkpoint to continue from, see checkpointHeader
 	json            bool
 	trace           string
 	traceStates     bool

@@ -125,7 +125,7 @@ func simulateCommand(e *env, args []string) int {
 	return s.run(m.System, nil)
 }
 
-// simulation is one execution that is shown while it goes on.
+// simulation is one execution that is shown while it continues.
 type simulation struct {
 	c        *simulateConfig
 	e        *env
@@ -142,7 +142,7 @@ type simulation struct {
 // outputting is a machine whose state comprises what the program has printed.
 type outputting interface{ Output() string }
 
-// run follows the steps of t, if there are any, and goes on from there.
+// run follows the steps of t, if there are any, and continues from there.
 func (s *simulation) run(sys system.System, t *trace.Trace) int {
 	s.m, s.obs = sys.NewMachine(), system.ObserversOf(sys)
 	initial := sys.Initial()
@@ -182,8 +182,8 @@ func (s *simulation) run(sys system.System, t *trace.Trace) int {
 	}
 }
 
-// choose draws a thread that can go on and one of its alternatives, or asks for it; false if none
-// can, or nobody answers.
+// choose draws a thread that can continue and one of its alternatives, or asks for it; false if
+// none can, or nobody answers.
 func (s *simulation) choose(n int) (trace.Step, bool) {
 	var threads [][]trace.Step
 	mark := s.m.Mark()
@@ -321,7 +321,7 @@ func (s *simulation) invariants() string {
 	return ""
 }
 
-// finish says how an execution ends in which nobody can go on, or nobody wants to.
+// finish says how an execution ends in which nobody can continue, or nobody wants to.
 func (s *simulation) finish(n int) int {
 	if s.stopped != "" {
 		return s.end(n, s.stopped, exitPass)

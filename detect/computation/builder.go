@@ -198,7 +198,7 @@ func (b *Builder) Init(host, name int, v Value, line int) {
 		pos{uint32(line), b.source}})
 }
 
-// Event starts the next event, one of the host, which stands at the line.
+// Event starts the next event, one of the host, which is at the line.
 func (b *Builder) Event(host, line int) {
 	ev := rawEvent{clock: uint64(len(b.clocks)), assign: uint32(len(b.assigns)),
 		field: uint32(len(b.fields)), pos: pos{uint32(line), b.source}}
@@ -263,7 +263,7 @@ var ErrEmpty = errors.New("the log has no events")
 // With lenient unset, everything that is wrong is returned as an error, an
 // *IssueList. With lenient set, Build repairs what it can and returns the
 // repairs as issues: an event that appears twice is dropped, missing events are
-// closed up (the host's events are numbered anew, and everybody's entries with
+// closed up (the host's events are numbered again, and everybody's entries with
 // them), entries for unknown hosts or events are cut, an event without an entry
 // of its own takes the number after its host's previous one, and a clock that
 // does not contain what it should is completed. A cyclic dependency cannot be

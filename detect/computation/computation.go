@@ -73,7 +73,7 @@ type Change struct {
 type Variable struct {
 	Name    string
 	Changes []Change // by ascending State; consecutive values differ
-	Init    Pos      // where its value in local state 0 stands in the log
+	Init    Pos      // where its value in local state 0 is in the log
 }
 
 // At returns the variable's value in local state k.
@@ -190,8 +190,8 @@ func (c *Computation) Text(i int, k int32) string {
 // them.
 func (c *Computation) FieldNames() []string { return c.fieldNames }
 
-// Field returns the field of that name of event k (from 1) of process i as it
-// stands in the log; ok is unset if the event has none.
+// Field returns the field of that name of event k (from 1) of process i as it appears in the log;
+// ok is unset if the event has none.
 func (c *Computation) Field(i int, k int32, name string) (s string, ok bool) {
 	if c.procs[i].fields == nil {
 		return "", false
@@ -204,7 +204,7 @@ func (c *Computation) Field(i int, k int32, name string) (s string, ok bool) {
 	return "", false
 }
 
-// Pos returns where event k (from 1) of process i stands in the log.
+// Pos returns where event k (from 1) of process i is in the log.
 func (c *Computation) Pos(i int, k int32) Pos {
 	p := c.procs[i].pos[k-1]
 	return Pos{c.sources[p.source], int(p.line)}

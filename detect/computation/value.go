@@ -286,7 +286,7 @@ func ParseToken(s string) Value {
 	return StringValue(s)
 }
 
-// ValueID stands for a value in a Computation; equal values have equal IDs.
+// ValueID represents a value in a Computation; equal values have equal IDs.
 // The undefined value has ID 0.
 type ValueID uint32
 

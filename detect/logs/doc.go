@@ -4,7 +4,7 @@
 //
 // An event is a match of a regular expression with the named groups host, clock
 // and event; further groups are variables, which the event assigns. The
-// expression is given by Options, or stands in the first line of the file, with
+// expression is given by Options, or is in the first line of the file, with
 // the regular expression of the delimiter between several executions in the
 // second (perhaps empty), as the ShiViz site wants it; or it is one of the two
 // default layouts, which are recognized:

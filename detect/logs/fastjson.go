@@ -110,7 +110,7 @@ func (l *fastLine) vars(text []byte, i int, valid *bool) int {
 }
 
 // plainString returns the inside of the string that begins at i, and where it
-// ends; -1 if it is none, or one whose inside does not stand for itself.
+// ends; -1 if it is none, or one whose inside does not represent itself.
 func plainString(text []byte, i int) (inside []byte, end int) {
 	if i >= len(text) || text[i] != '"' {
 		return nil, -1

@@ -193,8 +193,7 @@ func (b *builders) builder() *computation.Builder {
 	return b.cur
 }
 
-// start begins the next execution of the file, with that label, which stands in
-// the line.
+// start begins the next execution of the file, with that label, which is in the line.
 func (b *builders) start(label string, line int) {
 	if label != "" && b.begun[label] {
 		b.issues.add(b.source, line, "execution %s begins twice", label)

@@ -162,7 +162,7 @@ func (c *clockScanner) settle() {
 	c.hosts, c.vals = c.hosts[:n], c.vals[:n]
 }
 
-// isPlain reports whether the inside of a JSON string stands for itself.
+// isPlain reports whether the inside of a JSON string represents itself.
 func isPlain(s []byte) bool {
 	for _, b := range s {
 		if b < ' ' || b == '\\' || b == '"' {

@@ -132,7 +132,7 @@ func (r *shivizReader) parser(expr string) error {
 }
 
 // lineOf returns the number of the line of a place in the data. It is fast for
-// places that come one after the other.
+// places that come one after another.
 func (r *shivizReader) lineOf(at int) int {
 	if at < r.counted {
 		return r.line - bytes.Count(r.data[at:r.counted], []byte("\n"))

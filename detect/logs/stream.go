@@ -185,7 +185,7 @@ func (d *Decoder) nonEmpty() ([]byte, error) {
 }
 
 // Next returns the next record; io.EOF at the end. After another error, which
-// names the line, the decoder can go on with the next record unless reading
+// names the line, the decoder can continue with the next record unless reading
 // itself failed.
 func (d *Decoder) Next() (*Record, error) {
 	if d.scan.learnt > maxNames {

@@ -16,7 +16,7 @@ import (
 // GoVector's layout, with the header that the ShiViz site wants. Before each
 // text it puts what prefix returns, if prefix is not nil; ShiViz's search finds
 // events by it. Fields that the events have (the further groups of the parser
-// of the log that was read) stand before the text, with the groups that read
+// of the log that was read) are before the text, with the groups that read
 // them again in the header. Line breaks in texts become spaces, and tabs in
 // fields.
 func WriteShiViz(w io.Writer, c *computation.Computation, order []computation.Event,

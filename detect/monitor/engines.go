@@ -155,7 +155,7 @@ func (k *seeker) advance(m *Monitor, i int) (*Detection, bool) {
 	return nil, false
 }
 
-// process goes on with a node; it reports whether its state satisfies the
+// process continues with a node; it reports whether its state satisfies the
 // conjunction.
 func (k *seeker) process(m *Monitor, n *seekNode) bool {
 	if n.Clause < 0 {
@@ -321,7 +321,7 @@ func (g *strong) impossible() bool {
 	return false
 }
 
-// run goes on with the search. It returns 1 if Def holds, -1 if it does not
+// run continues with the search. It returns 1 if Def holds, -1 if it does not
 // (only when ended), 0 if that depends on events to come.
 func (g *strong) run(m *Monitor, ended bool) int {
 	if g.impossible() {

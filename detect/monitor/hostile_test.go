@@ -334,7 +334,7 @@ func TestOneWriter(t *testing.T) {
 }
 
 // TestMore: at its limit a monitor says so and takes no more; started with a
-// higher one it goes on, and nothing that was acknowledged is lost.
+// higher one it continues, and nothing that was acknowledged is lost.
 func TestMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	p, err := predicate.Parse("p1.x && p2.x")
@@ -607,7 +607,7 @@ func (l *brokenListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestOutOfDescriptors: the server goes on when connections can be accepted again.
+// TestOutOfDescriptors: the server continues when connections can be accepted again.
 func TestOutOfDescriptors(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -67,7 +67,7 @@ func (s *Server) idle() time.Duration {
 	return DefaultIdle
 }
 
-// gate is a listener that goes on when a connection cannot be accepted (there
+// gate is a listener that continues when a connection cannot be accepted (there
 // may be file descriptors again later), and turns away those that are too many.
 type gate struct {
 	net.Listener

@@ -280,7 +280,7 @@ type queue struct {
 	closed  bool  // nobody takes any more
 }
 
-// put adds a record, when there is room; it reports whether to go on.
+// put adds a record, when there is room; it reports whether to continue.
 func (q *queue) put(r *logs.Record) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -202,7 +202,7 @@ func TestTornJournal(t *testing.T) {
 			int64(bytes.Count(data[header:cut], []byte("\n"))); got != want {
 			t.Fatalf("cut at %d: %d events, want %d", cut, got, want)
 		}
-		// It goes on where it was.
+		// It continues where it was.
 		next := s.Status().Events + 1
 		if err := s.Stream(context.Background(),
 			strings.NewReader(fmt.Sprintf(`{"host":"p1","clock":{"p1":%d},"vars":{"x":true}}`,

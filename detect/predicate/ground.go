@@ -89,7 +89,7 @@ type Node struct {
 	Re      *regexp.Regexp    // Match, NoMatch
 	support []int             // ascending
 	text    string
-	off     int // where it stands in the predicate
+	off     int // where it is in the predicate
 }
 
 // Support returns the processes on whose local states the node depends, in

@@ -55,7 +55,7 @@ type token struct {
 	off  int
 }
 
-// The words that are operators, with the operator that they stand for.
+// The words that are operators, with the operator that they represent.
 var words = map[string]string{
 	"and": "&&", "or": "||", "not": "!", "implies": "=>", "iff": "<=>",
 	"in": "in", "subset": "subset", "forall": "forall", "exists": "exists", "true": "true",

@@ -155,7 +155,7 @@ func conjunctionOf(n *Node) *Conjunction {
 	return c
 }
 
-// newClause groups the literals by process; nil stands for a clause that is
+// newClause groups the literals by process; nil means a clause that is
 // true everywhere.
 func newClause(lits []*Node) *Clause {
 	cl := &Clause{Local: map[int]*Node{}}

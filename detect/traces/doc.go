@@ -21,9 +21,9 @@
 //
 // A host is a goroutine, g1, g2, ...; those of the run-time system are left out.
 // Its events are what it does to others (it starts one, it unblocks one), that
-// it begins, blocks, goes on and ends, the regions that it enters and leaves, and
+// it begins, blocks, continues and ends, the regions that it enters and leaves, and
 // what it logs with runtime/trace.Log. A goroutine begins after it was started,
-// and goes on after it was unblocked, whatever by: a channel, a lock, a
+// and continues after it was unblocked, whatever by: a channel, a lock, a
 // condition, a wait group; and who unblocks one does it after that one blocked,
 // for it found it waiting.
 //
@@ -34,7 +34,7 @@
 //
 // # What cannot be concluded
 //
-// Neither kind of recording has every dependency: a reply does not stand in a
+// Neither kind of recording has every dependency: a reply does not be in a
 // span, nor does a lock that nobody waited for in an execution trace. What is
 // missing makes more global states consistent than there were. So "not possible"
 // and "definitely" hold for the run, but a state that is reported as possible

@@ -141,7 +141,7 @@ func (t *goroutines) transition(st trace.StateTransition, by trace.GoID, known b
 		t.wait[id] = true
 		t.add(id, "blocks: "+st.Reason, variable{"blocked", computation.StringValue(st.Reason)})
 	case from == trace.GoWaiting && to == trace.GoRunnable:
-		// It goes on when it was unblocked, whenever it is then scheduled.
+		// It continues when it was unblocked, whenever it is then scheduled.
 		if known && by != id {
 			x := t.add(by, fmt.Sprint("unblocks g", int64(id)))
 			t.wake[id] = x + 1

@@ -258,7 +258,7 @@ type otlpFile struct {
 	} `json:"resourceSpans"`
 }
 
-// ReadOTLP reads OTLP traces as JSON, one object or several one after the other,
+// ReadOTLP reads OTLP traces as JSON, one object or several one after another,
 // as the collector's file exporter writes them. The notes say what is missing.
 func ReadOTLP(data []byte, b *computation.Builder) (notes []string, err error) {
 	s := newSpans()

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRecorded: the events of a cut stand before it, each after what it depends on.
+// TestRecorded: the events of a cut are before it, each after what it depends on.
 func TestRecorded(t *testing.T) {
 	log, err := filepath.Abs("../benchmarks/mutex/testdata/majority.log")
 	if err != nil {

@@ -66,9 +66,9 @@ func (m *Mark) add(size int, sum uint64) {
 // Appender is implemented by the writer of a checkpoint that can have a log beside it.
 type Appender interface {
 	// Append adds what fill writes to the log that is valid up to last. If there is no such log any
-	// more, or last is the zero value, it begins a new one and passes true for anew. It returns the
-	// new valid length, which takes effect with the checkpoint. After an error the log is valid up
-	// to last.
+	// more, or last is the zero value, it begins a new one and passes true for again. It returns
+	// the new valid length, which takes effect with the checkpoint. After an error the log is valid
+	// up to last.
 	Append(last Mark, fill func(w io.Writer, anew bool) error) (Mark, error)
 }
 
@@ -227,7 +227,7 @@ func sweepLogs(dir string, marks ...Mark) error {
 // logWriter is a log that is written.
 type logWriter struct {
 	f    *os.File
-	last Mark // where it went on
+	last Mark // where it continued
 	now  Mark
 	made bool
 }

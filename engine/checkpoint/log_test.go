@@ -188,7 +188,7 @@ func TestLogGrows(t *testing.T) {
 	if st.Size() > size+size/10+100_000 {
 		t.Errorf("a log of %d bytes for %d", st.Size(), size)
 	}
-	// In a copy of the directory, it goes on as well.
+	// In a copy of the directory, it continues as well.
 	other := t.TempDir()
 	if err := os.CopyFS(filepath.Join(other, "copy"), os.DirFS(dir)); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@
 // with the same verdict and the same counts. A violation that it finds is one: its trace
 // is an execution from an initial state.
 //
-// Every other execution chooses evenly among the threads that can go on. The others follow
+// Every other execution chooses evenly among the threads that can continue. The others follow
 // PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010): random priorities, and up to
 // two random steps at which the running thread gets the lowest one.
 //
@@ -219,7 +219,7 @@ func (d *Diver) move() (bool, *system.Violation) {
 	return false, nil
 }
 
-// lower gives the lowest priority to the thread that would go on.
+// lower gives the lowest priority to the thread that would continue.
 func (d *Diver) lower() {
 	mark := d.m.Mark()
 	for i, t := range d.order {

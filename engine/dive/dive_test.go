@@ -31,7 +31,7 @@ func load(t *testing.T, name, text string) system.System {
 	return p.System
 }
 
-// forgot is deep: the assertion stands at the end, and one worker of eight takes no lock.
+// forgot is deep: the assertion is at the end, and one worker of eight takes no lock.
 const forgot = `
 const N = 8
 mutex m

@@ -67,7 +67,7 @@ func (f *Forecast) add(s engine.Progress) (part float64, ok bool) {
 	return 1 / end, true
 }
 
-// Tell takes a report of a search that counts so much, and says how it will go on in words; ok
+// Tell takes a report of a search that counts so much, and says how it will continue in words; ok
 // is false if it says that there is no forecast, or none yet.
 func (f *Forecast) Tell(s engine.Progress, counts engine.CounterSet) (text string, ok bool) {
 	switch part, ok := f.add(s); {

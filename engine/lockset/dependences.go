@@ -34,8 +34,8 @@ import (
 // that two orders of independent steps have read the same with the same locks
 // held. The rule has one verdict for each Mazurkiewicz trace, and any reduction
 // that keeps the traces decides it. A step of the machine says that it accesses
-// what the step of that system accesses: l stands for both parts, so that to
-// change W(l) is to write l. That a step reads W(l) needs not be said, because it
+// what the step of that system accesses: l represents both parts, so that to
+// change W(l) is to write l. That a step reads W(l) need not be said, because it
 // writes l.
 
 // guard is what the guard of a thread's next transition reads.

@@ -79,10 +79,10 @@
 // in any order. So the joined history is that of the accesses of all executions, and if it
 // keeps the discipline, each execution does. If it does not, or if some rank saw that
 // sooner and ended the attempt, all ranks hear of the same locations and begin the same
-// attempt anew, with the same locations in the state. Whether there is another
+// attempt again, with the same locations in the state. Whether there is another
 // attempt is rank 0's decision, from what all ranks say: it is over where a violation
 // ended it, where any rank has been told to end, and where any went wrong. A search that
-// does not begin anew although it should is never exhaustive.
+// does not begin again although it should is never exhaustive.
 //
 // # Checkpoints
 //

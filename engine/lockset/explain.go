@@ -77,7 +77,7 @@ func Explain(s *System, t *trace.Trace) string {
 		verb = "wrote"
 	}
 	if f.problem == unordered {
-		// What is known of the access needs not be said in general.
+		// What is known of the access need not be said in general.
 		if what, ok := strings.CutSuffix(message, anyOther); ok {
 			return fmt.Sprintf("%s%s, which %s it at %s, %s", what, m.inner.ThreadName(p.thread),
 				verb, place(p.pos), m.lockNames(p.held))

@@ -148,7 +148,7 @@ func (m *Machine) set(slot int32, w word) {
 }
 
 // Step implements system.Machine. A step that breaks the rule reports so, and
-// its thread goes on. Should it violate a property of the system as well, the
+// its thread continues. Should it violate a property of the system as well, the
 // rule goes first, because a reduction that rests on the rule may have no other
 // step that shows that it is broken.
 func (m *Machine) Step(t int, alt uint64) system.Outcome {

@@ -82,7 +82,7 @@ func TestRanks(t *testing.T) {
 			if res.Reason != "" {
 				continue // too large
 			}
-			// Which locations a search begins anew with depends on its order.
+			// Which locations a search begins again with depends on its order.
 			anew := !w.counts && len(wrapped.Initial()[0]) > len(sys.Initial()[0])
 			counts := !anew
 			want := told(&res.Result, counts)
@@ -120,7 +120,7 @@ func TestRanks(t *testing.T) {
 }
 
 // TestRanksSuspects has programs in which a variable has different locks: where these differ
-// between executions it breaks no rule, and the ranks have to begin anew to see that.
+// between executions it breaks no rule, and the ranks have to begin again to see that.
 func TestRanksSuspects(t *testing.T) {
 	const text = `
 var c, x, y int
@@ -167,7 +167,7 @@ init { c = choose(0, 1); go T(); go T() }
 }
 
 // TestRanksStop ends searches that remember locks early: all ranks end, and none calls it
-// a pass, whether or not they were about to begin anew.
+// a pass, whether or not they were about to begin again.
 func TestRanksStop(t *testing.T) {
 	for seed := range uint64(6) {
 		sys := randomProgram(t, seed)
@@ -190,7 +190,7 @@ func TestRanksStop(t *testing.T) {
 }
 
 // TestRanksResume interrupts searches that remember locks and orders on ranks, while they keep
-// checkpoints, and goes on on other numbers of ranks or in one process. There the numbers in the
+// checkpoints, and continues on other numbers of ranks or in one process. There the numbers in the
 // states mean something else: the result is that of a search that was never interrupted.
 func TestRanksResume(t *testing.T) {
 	seeds := sample.Of[uint64](3, 5, 40)

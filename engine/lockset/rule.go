@@ -20,7 +20,7 @@ const (
 
 var ruleNames = []string{"none", "ld", "ld'", "hb"}
 
-// String returns the rule's name as it stands on the command line.
+// String returns the rule's name as it appears on the command line.
 func (r Rule) String() string {
 	if int(r) < len(ruleNames) {
 		return ruleNames[r]

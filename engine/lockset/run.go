@@ -20,7 +20,7 @@ import (
 // With LDPrime it first merges the histories of each location's accesses over
 // all executions, which costs no states at all. If the merged ones keep the
 // discipline, each single one does: a set of accesses that keeps it does so
-// without some of them. If not, the search begins anew with the histories of
+// without some of them. If not, the search begins again with the histories of
 // the suspect locations in the state, and if others become suspect then, once
 // more with all histories there. So the result is exact, and programs in which
 // a variable has the same lock in all executions never pay for the states. The
@@ -28,7 +28,7 @@ import (
 // MaxMemory, which hold for each.
 //
 // On several ranks each merges the histories of what it explores; when an attempt has
-// ended, rank 0 joins them, and all begin anew or none does. See the package
+// ended, rank 0 joins them, and all begin again or none does. See the package
 // documentation.
 func Run(ctx context.Context, sys system.System, o Options,
 	newFactory func(system.System) (search.Factory, error), so search.Options) (*System,

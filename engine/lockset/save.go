@@ -17,7 +17,7 @@ import (
 type progress struct {
 	Attempt  int
 	InState  []system.Loc
-	Suspects []system.Loc // found in this attempt, which then need not go on
+	Suspects []system.Loc // found in this attempt, which then need not continue
 	Elapsed  time.Duration
 }
 
@@ -270,7 +270,7 @@ func keeping(c *engine.Checkpoint, state func() *kept) *engine.Checkpoint {
 	return &own
 }
 
-// firstPart returns what stands in the first part that a rank takes up.
+// firstPart returns what is in the first part that a rank takes up.
 func firstPart(from *engine.Parts, rank int) (*keptPart, *numbers, error) {
 	f, err := from.Open(search.FirstPart(rank, from.From))
 	if err != nil {

@@ -43,15 +43,15 @@ const (
 	garbagePercent = 20
 	frugal         = 0.25
 	// margin is the part of the limit, and leastMargin how many bytes of it,
-	// with which left the search ends: the workers go on allocating until the
+	// with which left the search ends: the workers continue allocating until the
 	// next look, and until they hear of the end. How much does not depend on the
 	// limit. A collection is begun with twice as much left, and the end waits
 	// for it as long as a quarter is left.
 	margin      = 0.04
 	leastMargin = 4 << 20
-	// heapCeiling is the part of the limit that the garbage collector is told
-	// of, for all that the process has. It begins to collect more often there,
-	// and the resident set follows with a delay.
+	// heapCeiling is the part of the limit that the garbage collector learns of, for all that the
+	// process has. It begins to collect more often there, and the resident set follows with a
+	// delay.
 	heapCeiling = 0.93
 	// collectEvery is the shortest time between two forced collections, and how
 	// long it counts that the last has not helped.
@@ -222,7 +222,7 @@ func (m *Limit) Check() error {
 		return nil
 	}
 	if time.Since(m.collected) > collectEvery {
-		// Beside the looks, which must go on while it runs.
+		// Beside the looks, which must continue while it runs.
 		done := make(chan struct{})
 		m.collecting = done
 		go func() {

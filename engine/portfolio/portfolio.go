@@ -6,7 +6,7 @@
 // No one knows beforehand which of the two is the better one for a program: the one can be
 // exponentially smaller than the other, or larger. Both are exhaustive, so that a
 // pass of either is a pass, and a violation of either is one. They take turns, each with
-// all workers, and when one of them can be seen to end soon, it goes on alone (see
+// all workers, and when one of them can be seen to end soon, it continues alone (see
 // turns). A way that ends without an answer, at a limit of its own, leaves the other one
 // running.
 package portfolio

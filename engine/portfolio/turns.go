@@ -19,7 +19,7 @@ const (
 	sampleEvery = 5 * time.Millisecond
 	// leastStates is how many states or events a forecast needs.
 	leastStates = 1000
-	// patience is by how much a forecast may be short of the truth for its way to go on
+	// patience is by how much a forecast may be short of the truth for its way to continue
 	// alone.
 	patience = 1.5
 	// maxLead is how many times as much a way may have used as the other one because of what
@@ -35,7 +35,7 @@ const (
 // that way, as long as what waits is not cheaper than what was done; and it never gets more than
 // maxLead times as much on that ground.
 //
-// When one of them can be seen to end soon, it goes on alone: its frontier shrinks, so that what
+// When one of them can be seen to end soon, it continues alone: its frontier shrinks, so that what
 // is left is a sum of a geometric series; it has done half of it or more by that forecast; and
 // the other one can not be seen to end in twice that time. It does for the time that was
 // forecast and half as much again. Has it not ended by then, or is no longer seen to end, the
@@ -105,7 +105,7 @@ func (t *turns) run(ctx context.Context) {
 	defer t.let(everybody)
 	tick := time.NewTimer(0)
 	<-tick.C
-	alone, until := -1, time.Duration(0) // the way that goes on alone, until it has used so much
+	alone, until := -1, time.Duration(0) // the way that continues alone, until it has used so much
 	for way := 0; ; {
 		slice := min(max(shortest, (t.ways[0].used+t.ways[1].used)/20), longest)
 		t.mu.Lock()
@@ -130,7 +130,7 @@ func (t *turns) run(ctx context.Context) {
 	}
 }
 
-// next chooses the next way, and whether it goes on alone.
+// next chooses the next way, and whether it continues alone.
 func (t *turns) next(slice time.Duration, alone int, until time.Duration) (int, int,
 	time.Duration) {
 	a, b := t.ways[0], t.ways[1]

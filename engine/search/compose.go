@@ -166,7 +166,7 @@ func (r *run) among() (err error) {
 		if r.parts != nil {
 			r.parts.division = r.division
 		}
-		if r.disk == nil { // with a disk stores begin anew
+		if r.disk == nil { // with a disk stores begin again
 			if err := statestore.Share(r.store, r.division.Shapes); err != nil {
 				return err
 			}
@@ -213,7 +213,7 @@ func (c *composing) origin() origin {
 	}
 }
 
-// anew begins with the initial states.
+// again begins with the initial states.
 type anew struct{}
 
 func (anew) open(c *composing) (statestore.Store, error) {

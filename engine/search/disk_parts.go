@@ -16,7 +16,7 @@ import (
 // With a disk, the parts of a rank have the same files: what each rank has covered is one set,
 // since states there know their parents by hashes that mean the same everywhere. So the parts
 // that a rank writes all name all its files, and the states that it has to expand or to look for
-// stand in each. Who takes up a part takes the files as they are, also if other states are in
+// are in each. Who takes up a part takes the files as they are, also if other states are in
 // them, about which it is never asked, and of what is to be done what belongs to the part. A
 // queue of states that wait is sifted when the states are shared otherwise than before, so that
 // what waits on a rank is its own.
@@ -119,7 +119,7 @@ func (p *parts) takeDisk(from *engine.Parts, t *taken) (kept []*saved, work []*s
 		return nil, nil, &engine.OptionError{
 			Message: fmt.Sprintf("the checkpoint cannot be resumed: -disk: %v", t.over)}
 	}
-	// It goes on as if memory had been full just now.
+	// It continues as if memory had been full just now.
 	d.dropped, d.since = true, d.states
 	d.drops++
 	return kept, work, nil

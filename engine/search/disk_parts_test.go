@@ -31,7 +31,7 @@ func keepsFiles(t *testing.T) *resumetest.Shelf {
 }
 
 // TestRanksResumeDisk interrupts searches with a disk on ranks, while they keep checkpoints and
-// are short of memory all the time, and goes on on other numbers of ranks or in one process: the
+// are short of memory all the time, and continues on other numbers of ranks or in one process: the
 // result is that of a search in memory that was never interrupted.
 func TestRanksResumeDisk(t *testing.T) {
 	seeds := sample.Of[uint64](2, 4, 40)

@@ -200,7 +200,7 @@ func (k keepingDisk) explore(report func(queued int)) error {
 
 // restore takes up the files of a checkpoint, unless the watch ends that.
 func (d *disk) restore(watch *engine.Watch, dir string, s *savedDisk) error {
-	// It goes on as if memory had been full just now.
+	// It continues as if memory had been full just now.
 	d.dropped, d.states, d.since, d.drops, d.looked = true, s.States, s.States, s.Drops+1, s.Looks
 	err := d.set.Restore(watch.Context(), dir, s.Set)
 	d.there = map[spill.Kept]bool{}

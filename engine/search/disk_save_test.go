@@ -21,7 +21,7 @@ import (
 )
 
 // TestResumeDisk interrupts searches with a disk again and again, while they keep checkpoints
-// every few microseconds and are short of memory all the time, and goes on in another directory
+// every few microseconds and are short of memory all the time, and continues in another directory
 // with other numbers of workers: the result is that of a search in memory.
 func TestResumeDisk(t *testing.T) {
 	seeds := sample.Of[uint64](2, 5, 50)

@@ -238,7 +238,7 @@ func refer(sys system.System) *reference {
 
 // TestAgainstReference compares the driver and the full expander with the
 // reference on random programs, for several numbers of workers, and checks and
-// minimises every trace.
+// minimizes every trace.
 func TestAgainstReference(t *testing.T) {
 	programs := sample.Of(50, 300, 5000)
 	if sample.Race {

@@ -167,11 +167,11 @@ const settleAt = 32
 type deferred struct {
 	inMemory
 	session   statestore.Deferring
-	numbering statestore.Numbering // session, if it is one and nobody else asks for moves
+	numbering statestore.Numbering // session, if it is one and no one else asks for moves
 	arrive    func(statestore.Ref) error
 	open      int // moves that are to be settled
 	// patient: they may wait until other states of the batch are expanded. A search that
-	// can be interrupted and goes on has nothing that is neither covered nor will be
+	// can be interrupted and continues has nothing that is neither covered nor will be
 	// found again.
 	patient bool
 }

@@ -21,7 +21,7 @@ import (
 
 // parts is how the covered set of a search is divided: a state belongs to the part that its
 // division says ([division.Division]), and part i is on the rank that is the remainder of i. A
-// search begins with as many parts as ranks. It goes on with the same parts on fewer ranks, each
+// search begins with as many parts as ranks. It continues with the same parts on fewer ranks, each
 // of which then has several of them ([statestore.Join]). For more ranks each part is split into
 // several that begin as copies of it: all have its states, which does no harm, since each is
 // asked only about those that belong to it; the items of the work set are shared out.
@@ -50,7 +50,7 @@ type part struct {
 	foreign system.Portable
 }
 
-// savedPart stands in front of a part.
+// savedPart is in front of a part.
 type savedPart struct {
 	Part, Count int
 	Ranks       int
@@ -74,7 +74,7 @@ func NumbersOf(r io.Reader) ([]byte, error) {
 	return s.Numbers, err
 }
 
-// divide returns how a search is divided that goes on with so many parts, or that begins
+// divide returns how a search is divided that continues with so many parts, or that begins
 // if there are none.
 func divide(sys system.System, from, rank, ranks int) (*parts, error) {
 	p := &parts{count: from, rank: rank, ranks: ranks}
@@ -139,7 +139,7 @@ func (x *placing) Here(slot int, dst, s []uint64) []uint64 {
 	return x.from[slot](dst[:0], s)
 }
 
-// at returns as what a state would stand in one of the own parts.
+// at returns as what a state would be in one of the own parts.
 func (p *parts) at(slot int, s system.State) system.State {
 	f := p.own[slot].foreign
 	if f == nil {
@@ -208,7 +208,7 @@ func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestor
 	return p, kept, work, err
 }
 
-// head reads what stands in front of a part, of so many.
+// head reads what is in front of a part, of so many.
 func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
 	var s savedPart
 	err := engine.ReadRecord(f, &s)
@@ -239,7 +239,7 @@ func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
 }
 
 // load reads a part; what it returns are what the rank that wrote it has kept, if that
-// stands in it and is not for a copy, and the items of the work set.
+// is in it and is not for a copy, and the items of the work set.
 func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept *saved,
 	work []*statestore.Batch, err error) {
 	o := &p.own[slot]
@@ -269,7 +269,7 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 	}
 	o.extra = o.store.Len()
 	if copied > 0 {
-		o.mark = checkpoint.Mark{} // the log goes on with the part that it is of
+		o.mark = checkpoint.Mark{} // the log continues with the part that it is of
 	} else {
 		o.extra = s.Extra
 		if kept = s.Search; kept == nil {
@@ -321,7 +321,7 @@ func (r *run) goOn(kept []*saved, work []*statestore.Batch) {
 	r.states.Store(r.place.covered())
 }
 
-// savedPart returns what stands in front of one of the own parts, without findings, and what
+// savedPart returns what is in front of one of the own parts, without findings, and what
 // writes the part.
 func (r *run) savedPart(slot int) (s *savedPart, write func(func(io.Writer) error) error,
 	err error) {

@@ -52,7 +52,7 @@ func searchOn(n int, s *resumetest.Shelf, every time.Duration, sys system.System
 }
 
 // TestRanksResume interrupts searches on ranks again and again, while they keep checkpoints,
-// and goes on with other numbers of ranks, in one process, too: the result is that of
+// and continues with other numbers of ranks, in one process, too: the result is that of
 // a search that was never interrupted, and each violation has a trace that replays.
 func TestRanksResume(t *testing.T) {
 	seeds := sample.Of[uint64](3, 8, 80)

@@ -124,7 +124,7 @@ func TestRanks(t *testing.T) {
 }
 
 // TestRanksMemory gives ranks hardly any memory, so that there is none for what other ranks tell
-// them, goes on with the last checkpoint and a little more, until it is enough: nothing is lost.
+// them, continues with the last checkpoint and a little more, until it is enough: nothing is lost.
 func TestRanksMemory(t *testing.T) {
 	ended, out := 0, 0
 	for seed := range uint64(12) {

@@ -183,7 +183,7 @@ func (rb *rebuilder) backwards(ref statestore.Ref) (initial int, moves []move, e
 
 // forwards follows the trail of a finding from the initial states: always a
 // move whose end has the hash that comes next. Where several states have that
-// hash it tries one after the other.
+// hash it tries one after another.
 func (rb *rebuilder) forwards(f *finding) (initial int, moves []move, err error) {
 	var refs []statestore.Ref
 	for t := f.trail; t != nil; t = t.Parent {

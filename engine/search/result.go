@@ -61,7 +61,7 @@ func (r *run) fill(res *Result) {
 	res.MoreViolations = r.found.More
 }
 
-// traces rebuilds, checks and minimises the traces of the violations found.
+// traces rebuilds, checks and minimizes the traces of the violations found.
 func (r *run) traces(res *Result) (err error) {
 	if r.found.Len() == 0 {
 		return nil

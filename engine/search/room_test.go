@@ -85,8 +85,8 @@ func (d *watched) checkpoint(every time.Duration) *engine.Checkpoint {
 }
 
 // TestRoom looks all the time at the directory of a search that writes one checkpoint after the
-// other, is interrupted in between, and goes on: it never takes more than 1.3 times the store in
-// memory. Where the states that wait to be expanded stand in each checkpoint, which is so if the
+// other, is interrupted in between, and continues: it never takes more than 1.3 times the store in
+// memory. Where the states that wait to be expanded are in each checkpoint, which is so if the
 // store cannot give them back, that holds for the rest.
 func TestRoom(t *testing.T) {
 	n, every := 12, 20*time.Millisecond

@@ -36,7 +36,7 @@ func shown(r *search.Result) string {
 }
 
 // TestResume interrupts searches again and again, by a limit, a time-out or the
-// context, while they keep checkpoints every few microseconds, and goes on with
+// context, while they keep checkpoints every few microseconds, and continues with
 // other numbers of workers: the result is that of a search that was never
 // interrupted.
 func TestResume(t *testing.T) {

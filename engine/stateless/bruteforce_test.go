@@ -26,11 +26,11 @@ type move struct {
 	stuck  bool              // blocked where that is a deadlock
 }
 
-// prefix is a trace that may go on.
+// prefix is a trace that may continue.
 type prefix struct {
 	steps []trace.Step
 	state string
-	ways  float64 // linearisations
+	ways  float64 // linearizations
 	moves []move
 }
 

@@ -1,5 +1,5 @@
 // Package stateless searches without storing states: it runs executions from
-// the initial state to their end, one after the other, and goes back to where
+// the initial state to their end, one after another, and goes back to where
 // another one branches off (Godefroid, POPL 1997; Stoller, "Model-Checking
 // Multi-Threaded Distributed Java Programs", 2002, sections 4 and 8).
 //
@@ -31,21 +31,18 @@
 //
 // # Dynamic reduction
 //
-// The published algorithms have transitions with one access, always enabled,
-// without choices. Here a transition touches many locations, which depend on
-// what it reads; it may be blocked by a guard over several locations, which
-// others may make true and false again; it has alternatives. Two transitions of
-// different threads are dependent if they touch a common location and one
-// writes, unless both apply an equal operation for which there is room (below).
-// Which transitions a race calls for is found by executing: T(Z) stands
-// for what thread q does next after the events of Z, a part of an execution that
-// has with each event all that happens before it. T(Z) is enabled or blocked, and
-// has accesses; a blocked one reads. (L1) If T(Z) conflicts with an event p
-// that can follow Z, then T(Zp) conflicts with p: both read the same up to the
-// first value that p wrote. (L2) If T(Z) and T(Z'), Z' part of Z, differ, then
-// T(Z) reads a location that an event of Z not in Z' wrote last: follow both up
-// to the first value that differs. Both need that T is a function of the values
-// that it shows as read, which package system promises, also of alternatives.
+// The published algorithms have transitions with one access, always enabled, without choices. Here
+// a transition touches many locations, which depend on what it reads; it may be blocked by a guard
+// over several locations, which others may make true and false again; it has alternatives. Two
+// transitions of different threads are dependent if they touch a common location and one writes,
+// unless both apply an equal operation for which there is room (below). Which transitions a race
+// calls for is found by executing: T(Z) represents what thread q does next after the events of Z, a
+// part of an execution that has with each event all that happens before it. T(Z) is enabled or
+// blocked, and has accesses; a blocked one reads. (L1) If T(Z) conflicts with an event p that can
+// follow Z, then T(Zp) conflicts with p: both read the same up to the first value that p wrote.
+// (L2) If T(Z) and T(Z'), Z' part of Z, differ, then T(Z) reads a location that an event of Z not
+// in Z' wrote last: follow both up to the first value that differs. Both need that T is a function
+// of the values that it shows as read, which package system promises, also of alternatives.
 //
 // reversal.search (races.go) begins, for each race of events f and e of an
 // execution, with Z = all but f, e and what happens after f, and base = the
@@ -73,24 +70,21 @@
 // Nothing is explored in vain, and no trace twice, whatever is inserted: a
 // sequence is inserted only where no sleeping transition is a weak initial of
 // it, so that at the end of its branch nothing sleeps, and an execution that
-// goes on freely from there is never blocked by a sleep set (Abdulla et al.,
+// continues freely from there is never blocked by a sleep set (Abdulla et al.,
 // theorem 7.7). For the same reason no node that chose freely has anything
 // asleep. So inserting more than needed does no harm.
 //
-// Claim: below each node E every maximal sequence w is explored, up to the order
-// of independent events, unless a transition that sleeps at E is a weak initial
-// of w. The proof is by induction along the tree, later nodes first. It is
-// enough that some child of E is a weak initial of w: the first such child
-// takes w over. Suppose none is. For p among the children and what sleeps at E
-// let w(p) be the longest beginning of w of which p is a weak initial; take p
-// with the longest, the earliest of those, u = w(p), and q the thread that goes
-// on in w, with T(u). It conflicts with p (or is another alternative of p's
-// thread). By the choice of p no transition that sleeps behind p covers an
-// extension of pu, so that all of these are explored behind p. (If p sleeps at
-// E, it was explored at an ancestor, and the argument goes through there: what
-// is inserted there has the path to E as a beginning, so that on the way it
-// meets neither an earlier branch, whose transition would sleep at E and be a
-// better p, nor a node that chose freely, because p sleeps.)
+// Claim: below each node E every maximal sequence w is explored, up to the order of independent
+// events, unless a transition that sleeps at E is a weak initial of w. The proof is by induction
+// along the tree, later nodes first. It is enough that some child of E is a weak initial of w: the
+// first such child takes w over. Suppose none is. For p among the children and what sleeps at E let
+// w(p) be the longest beginning of w of which p is a weak initial; take p with the longest, the
+// earliest of those, u = w(p), and q the thread that continues in w, with T(u). It conflicts with p
+// (or is another alternative of p's thread). By the choice of p no transition that sleeps behind p
+// covers an extension of pu, so that all of these are explored behind p. (If p sleeps at E, it was
+// explored at an ancestor, and the argument goes through there: what is inserted there has the path
+// to E as a beginning, so that on the way it meets neither an earlier branch, whose transition
+// would sleep at E and be a better p, nor a node that chose freely, because p sleeps.)
 //
 // It is enough to find Z with u in it and p not, such that T(Z) = T(u) and no
 // event of Z outside u writes what T(u) touches, and to insert Z T(Z). Let x be
@@ -121,7 +115,7 @@
 // g, and without it we are in (a) with the accesses of T(pu) as base. If q is
 // enabled in no extension of pu, the same holds from the end of any execution
 // that extends pu, where q is blocked. With alternatives, "enabled" means the
-// alternative that goes on in w; since it is not known, nothing is kept for
+// alternative that continues in w; since it is not known, nothing is kept for
 // the sake of base.
 //
 // # Operations that commute
@@ -132,7 +126,7 @@
 // Events of one execution are independent if they did equal operations, whatever room there was
 // ([system.Access.Orders]), and so is what blocked, and would have in spite of more of them.
 // This is a dependence of events, by which happens-before and races are computed; events that
-// are neighbours and independent can be exchanged. The last write of a location becomes a row:
+// are neighbors and independent can be exchanged. The last write of a location becomes a row:
 // all events that did the equal operations that came last, without another access between them.
 // They are unordered, and each is "the event that wrote it last" (path.candidates,
 // worker.lastWrites). Where T(Z) itself has the operation of the last row, it depends on the row
@@ -187,8 +181,8 @@
 // A race is looked at in the first execution that has it. If T(Z) touches
 // nothing but what e, or an event left out before e, touches (and writes only
 // what these write), then what comes behind e and belongs to Z is independent of it, and T(Z)
-// is the same however the execution goes on. What comes behind e is left out of the
-// insertion then, unless something sleeps, or stands in the tree, that is
+// is the same however the execution continues. What comes behind e is left out of the
+// insertion then, unless something sleeps, or is in the tree, that is
 // independent of all before e and of T(Z), so that only what comes behind can
 // decide. Races for which that happens are looked at again in each execution
 // that has them; all others never, because what makes the insertion superfluous,

@@ -28,7 +28,7 @@ type race struct {
 }
 
 // raceState is what is known of a race from the executions that had it, for
-// all that go through its later event and then go on in another way.
+// all that go through its later event and then continue in another way.
 type raceState uint8
 
 const (
@@ -67,7 +67,7 @@ type record struct {
 type path struct {
 	root    *node
 	events  []event
-	sleep   []*node // the sleep sets, one after the other
+	sleep   []*node // the sleep sets, one after another
 	sleepAt []int32 // by depth: where the sleep set begins
 
 	hb     bool // keep the happens-before order
@@ -216,7 +216,7 @@ func (p *path) order(c *node) {
 	p.lastOf[t] = int32(e)
 
 	// The newest conflicting events first: what a race is, is decided when
-	// all that is behind it has been joined.
+	// all that is after it has been joined.
 	p.cand = p.cand[:0]
 	for _, a := range c.acc {
 		h := p.headOf(a.Loc)

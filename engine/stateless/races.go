@@ -16,7 +16,7 @@ type reversal struct {
 	event  int             // the thread's event, or the length of the path if it stays blocked
 	acc    []system.Access // of the event
 	all    bool            // remove whatever the thread depends on
-	// What the thread does is the same however the execution goes on behind
+	// What the thread does is the same however the execution continues after
 	// the event, unless varies is set; whether the insertions in open were
 	// needed is not.
 	varies bool
@@ -183,7 +183,7 @@ func (w *worker) evaluate(first int) (alts []alternative, touched []system.Acces
 	}
 }
 
-// without goes on without the last event that wrote what the thread touches,
+// without continues without the last event that wrote what the thread touches,
 // for each location: with the roots left out it touches touched, and is blocked
 // or not. What writes a location of base stays if the thread is enabled.
 func (w *worker) without(roots []int32, blocked bool, touched, base []system.Access) {
@@ -337,7 +337,7 @@ func (w *worker) sequence(roots []int32, first int, cut bool) {
 // thread, unless that is explored anyway.
 //
 // It first leaves out what comes behind the event, if that does not matter to
-// the thread. If what is left decides, it does so for every way to go on;
+// the thread. If what is left decides, it does so for every way to continue;
 // otherwise the whole execution decides.
 func (w *worker) insert(roots []int32, last step) {
 	if w.rev.event < w.path.len() && w.ruledOut(last.acc, roots) {
@@ -500,7 +500,7 @@ func meet(a, b []system.Access) []system.Access {
 	return c
 }
 
-// join returns the accesses that are in one of the two. What stands in both is ordinary.
+// join returns the accesses that are in one of the two. What is in both is ordinary.
 func join(a, b []system.Access) []system.Access {
 	c := slices.Clone(a)
 	for _, x := range b {

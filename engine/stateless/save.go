@@ -16,12 +16,12 @@ import (
 // What a search keeps of itself is its tree, as it is between executions: for each node
 // the thread and the alternative of its transition and how far it has come. What else a
 // node knows, the accesses above all, a machine finds out again by executing the tree's
-// transitions when the search goes on. So a checkpoint is small, and means the same in
+// transitions when the search continues. So a checkpoint is small, and means the same in
 // another process, also where locations are objects that get their numbers when they are
 // first met.
 //
 // A worker that is to pause, or that a limit stops, leaves nodes behind that are running. They
-// become pending, and whoever takes one goes on where it was: along its pending children, or
+// become pending, and whoever takes one continues where it was: along its pending children, or
 // behind it if it has none, without counting its transition again. That is what happens to a
 // node that was done and gets a new child, too (node.reopen). What is lost are the notes about
 // races that a worker keeps with its path, as when it takes another worker's node: they are

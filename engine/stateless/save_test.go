@@ -38,7 +38,7 @@ func told(r *Result, red Reduction, alone bool) string {
 }
 
 // TestResume interrupts searches again and again, by a limit, a time-out or the context,
-// while they keep checkpoints every few microseconds, and goes on, with the same or
+// while they keep checkpoints every few microseconds, and continues, with the same or
 // with other numbers of workers: the result is that of a search that was never interrupted.
 func TestResume(t *testing.T) {
 	seeds := uint64(programs(300))
@@ -109,7 +109,7 @@ func TestResume(t *testing.T) {
 }
 
 // TestResumeRound stops a search with growing bounds where each round begins, before
-// anything of it is explored: who goes on does not take the round for done.
+// anything of it is explored: who continues does not take the round for done.
 func TestResumeRound(t *testing.T) {
 	sys, err := toy.New(toy.Random(rand.New(rand.NewPCG(1, 5)),
 		toy.Config{NoLoops: true, Threads: 4, Nodes: 5}))

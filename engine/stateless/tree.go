@@ -19,7 +19,7 @@ const (
 )
 
 // node is a node of the search tree: the transition that leads to it, and what
-// is, was or will be explored behind it. Its children stand in the order in
+// is, was or will be explored behind it. Its children are in the order in
 // which they are explored; a child's sleep set has its left siblings in it.
 //
 // With dynamic partial-order reduction the pending children of a node are its
@@ -402,7 +402,7 @@ func conflict(a, b []system.Access) bool {
 }
 
 // orders tells whether two transitions of different threads are dependent that were executed one
-// after the other.
+// after another.
 func orders(a, b []system.Access) bool {
 	for i := range a {
 		for j := range b {

@@ -254,7 +254,7 @@ func (w *worker) advance(c *node) bool {
 		w.e.o.MaxTransitions > 16*askEvery) || w.e.goOn(w)
 }
 
-// choose returns the node with which the execution goes on behind c: along the
+// choose returns the node with which the execution continues after c: along the
 // wakeup tree, or else as the reduction chooses.
 func (w *worker) choose(c *node) (*node, end) {
 	w.tree.lock()
@@ -388,7 +388,7 @@ func (w *worker) finish(end end) *node {
 		w.races(end)
 		if w.e.o.Checkpoint != nil && w.e.stopping.Load() {
 			// Perhaps not all races were looked at: the execution is left to
-			// who goes on, as if it had not come to its end.
+			// who continues, as if it had not come to its end.
 			if end == maximal {
 				w.executions--
 			} else {

@@ -54,7 +54,7 @@ type Options struct {
 	// MaxAutomaton limits the states of an automaton; 0 means buchi's default.
 	MaxAutomaton int
 
-	before *time.Duration // for the time of the searches that this one goes on with
+	before *time.Duration // for the time of the searches that this one continues with
 }
 
 // FormulaError says that a formula cannot be checked: it has a next operator under a
@@ -112,7 +112,7 @@ type Fault struct {
 	Trace     *trace.Trace // without a claim if the fault is a proposition's
 }
 
-// Run checks properties one after the other. The error is an *engine.OptionError, a
+// Run checks properties one after another. The error is an *engine.OptionError, a
 // *FormulaError, a *buchi.AtomsError, or an error of the tool itself. When ctx
 // ends, Run returns what it knows by then, with properties that were not checked
 // as Incomplete.
@@ -223,7 +223,7 @@ type checker struct {
 	mark    checkpoint.Mark // of its last checkpoint
 	keeping *keeping        // nil: there are no checkpoints
 	start   time.Time
-	before  time.Duration // of the searches that this one goes on with
+	before  time.Duration // of the searches that this one continues with
 }
 
 // spent returns the time that the check has taken.

@@ -32,8 +32,8 @@ func (p packed) vertex() vertex {
 const leftUnsafe = 1 << 31
 
 // worker runs one nested depth-first search of a CNDFS (Evangelista et al. 2012,
-// algorithm 2). All that it knows of where it is stands in its fields: it can break off
-// wherever step says so, and go on later.
+// algorithm 2). All that it knows of where it is is in its fields: it can break off
+// wherever step says so, and continue later.
 type worker struct {
 	s   *exploration
 	id  int
@@ -63,7 +63,7 @@ func newWorker(s *exploration, id int) *worker {
 	return &worker{s: s, id: id, x: newExpander(s), pcg: pcg, rng: rand.New(pcg), red: -1}
 }
 
-// search goes on where the worker is, and searches from the initial vertices, and then from
+// search continues where the worker is, and searches from the initial vertices, and then from
 // those that other workers hand over.
 func (w *worker) search() {
 	s := w.s
@@ -133,7 +133,7 @@ func (w *worker) refuse(err error) {
 	w.s.fail(err)
 }
 
-// step tells whether the worker may go on.
+// step tells whether the worker may continue.
 func (w *worker) step() bool {
 	s := w.s
 	if w.tick++; w.tick%256 == 0 && s.budget > 0 && s.bytes() > s.budget {
@@ -154,7 +154,7 @@ func (w *worker) path() []statestore.Ref {
 }
 
 // vertices returns the way to the vertex on top of the stack. The first frame of a red
-// search stands for the same vertex as the one below.
+// search represents the same vertex as the one below.
 func (w *worker) vertices() []vertex {
 	vs := w.prefix.vertices()
 	for i := range w.stack.n {
@@ -306,7 +306,7 @@ func (w *worker) siftBlue(v vertex) bool {
 	left := w.next[:0]
 	for _, to := range w.next {
 		if s.early(to) {
-			// Nobody else need come here, and nobody again.
+			// No one else need come here, and nobody again.
 			e := s.colours.lock(to.ref)
 			if b := s.bit(to.at); !e.has(b + blue) {
 				e.mark(b + blue)

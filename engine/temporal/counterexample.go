@@ -21,7 +21,7 @@ type Counterexample struct {
 	Initial  int
 	Stem     []trace.Step
 	Loop     []trace.Step
-	// Prefix: however the execution goes on behind the stem, it does not satisfy the formula.
+	// Prefix: however the execution continues after the stem, it does not satisfy the formula.
 	// There is no loop then.
 	Prefix bool
 
@@ -264,7 +264,7 @@ func (x *Counterexample) excluded(word ltl.Lasso) error {
 
 // Judge tells whether an execution of t's only property violates it. Loop is the index of the
 // first step of those that are repeated forever, the number of steps if the last state is, and
-// -1 if the execution is the beginning of all those that go on so. The account shows the
+// -1 if the execution is the beginning of all those that continue so. The account shows the
 // execution in any case; why says in words why it is no violation, and is empty if it is one. A
 // fault is a part of the formula that cannot be evaluated in a state that the execution comes
 // to.

@@ -25,7 +25,7 @@
 // disjunction of negated conjuncts is the union of theirs (or in one search, without a
 // reduction and if that automaton is no larger).
 //
-// Program states stand in the tree store (package statestore). For each state that the
+// Program states are in the tree store (package statestore). For each state that the
 // search has come to, a table (colours.go) has a few bits: what the proviso
 // below must know, and the colors of its vertices in the product. That is all
 // that is kept of a state; its transitions are executed again when they are needed
@@ -120,7 +120,7 @@
 // each thread that is enabled anywhere moves on a transition inside: then a loop through all of
 // the component is accepting and fair. Or some thread does not: a fair loop inside of the
 // component goes through none of the vertices in which it is enabled, so these are taken away,
-// and what is left is decomposed anew. Each round takes vertices away or ends the search.
+// and what is left is decomposed again. Each round takes vertices away or ends the search.
 //
 // # Emptiness
 //
@@ -167,8 +167,8 @@
 //
 // # Checkpoints
 //
-// A search can be saved and go on elsewhere (save.go), with other numbers of workers: all that
-// a worker knows of where it is stands in its fields, and what is left over of more workers
+// A search can be saved and continue elsewhere (save.go), with other numbers of workers: all that
+// a worker knows of where it is is in its fields, and what is left over of more workers
 // than there are afterwards is worked off by turns.
 //
 // # Trust

@@ -147,8 +147,8 @@ init { atomic { c!1; e!1; run T(); run U(); run V(); run W() } }
 		},
 	},
 	{
-		// Threads that turn in circles of invisible steps: without C3 nobody
-		// else would ever move (the problem of ignoring).
+		// Threads that turn in circles of invisible steps: without C3 no one else would ever move
+		// (the problem of ignoring).
 		name: "circles",
 		text: `
 var x, y, z bool

@@ -131,7 +131,7 @@ func (x *Counterexample) WriteTable(w io.Writer, width int) error {
 
 func shortPos(p system.Pos) string { return fmt.Sprintf("%d:%d", p.Line, p.Col) }
 
-// jsonCounterexample is the object that stands in the command's JSON.
+// jsonCounterexample is the object that is in the command's JSON.
 type jsonCounterexample struct {
 	Kind     string        `json:"kind"`
 	Message  string        `json:"message"`

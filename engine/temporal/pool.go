@@ -31,7 +31,7 @@ func newPool() *pool {
 	return p
 }
 
-// open begins or goes on, with as many workers.
+// open begins or continues, with as many workers.
 func (p *pool) open(workers int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

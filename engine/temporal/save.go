@@ -20,9 +20,9 @@ import (
 
 // What a check keeps of itself is what it has found out about the properties and conjuncts
 // before, and the search at hand as it is: the store, the colors, and the stacks of
-// the workers. A search breaks off where a worker would go on with the next vertex of its
-// stack; what a limit or a signal breaks off within an expansion is expanded anew. So, with
-// one worker, it goes on exactly as it would have done.
+// the workers. A search breaks off where a worker would continue with the next vertex of its
+// stack; what a limit or a signal breaks off within an expansion is expanded again. So, with
+// one worker, it continues exactly as it would have done.
 //
 // The stacks belong to the workers, whose colors the vertices on them have. With more
 // workers the new ones begin where all begin, with an empty stack. With fewer of them the stacks
@@ -31,7 +31,7 @@ import (
 // a worker is, holds as it stands.
 //
 // What comes after a search is short or bounded (the lasso that is shown, whether the pass is
-// vacuous) and is done anew. So is the decomposition for strong fairness, behind the
+// vacuous) and is done again. So is the decomposition for strong fairness, behind the
 // product, which is kept.
 
 // saved is what a check keeps besides the store, the colors and the stacks.
@@ -53,7 +53,7 @@ type saved struct {
 	Sets      [][]bool // of the product
 }
 
-// savedResult is a result; Property stands in the options.
+// savedResult is a result; Property is in the options.
 type savedResult struct {
 	Result
 	Example *savedExample
@@ -104,7 +104,7 @@ type keeping struct {
 	begun bool // Checkpoint.Start was called
 	over  bool // what was interrupted has been saved; what others find out after it is not
 	from  *saved
-	rest  time.Duration // of the searches that this one goes on with
+	rest  time.Duration // of the searches that this one continues with
 }
 
 func newKeeping(sys system.System, props []engine.Property, c *engine.Checkpoint,

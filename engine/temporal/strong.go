@@ -68,7 +68,7 @@ func (s *exploration) hold(out []arc) {
 
 // strongly searches for a reachable cycle of the product that is accepting and strongly
 // fair: see the package documentation. It is the counterpart of run, with one worker. The product
-// can be saved while it is built; to take vertices away begins anew then.
+// can be saved while it is built; to take vertices away begins again then.
 func (s *exploration) strongly(watch *engine.Watch) (err error) {
 	s.watch = watch
 	ctx := watch.Context()

@@ -13,7 +13,7 @@ const (
 	// A window is of so many states of which every one is looked at; fewer ample sets than
 	// one in trialWorth are not worth it.
 	trialWindow, trialWorth = 1 << 10, 32
-	// Afterwards one state in sampleEvery is looked at. sampleWindow of them decide anew.
+	// Afterwards one state in sampleEvery is looked at. sampleWindow of them decide again.
 	sampleEvery, sampleWindow = 32, 1 << 6
 )
 

@@ -8,7 +8,7 @@ import (
 
 // deadlocks looks for the configurations of a complete prefix after which no
 // thread can move and one is blocked that must not be. found is given each of
-// them once, and returns whether to go on.
+// them once, and returns whether to continue.
 //
 // A thread is blocked in a state because of the values that its guard read: of
 // each thread one condition and the conditions that it reads, all concurrent,

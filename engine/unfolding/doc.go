@@ -82,14 +82,13 @@
 //
 // # Cut-off events, and why the prefix is complete
 //
-// Events are added by the size of their history; of equal size all at once.
-// An event is cut-off if an event (or the beginning) with the same marking is
-// smaller in the order ≺ of histories: first the smaller size, then the number of
-// events of each thread, thread by thread, then what each thread did: the
-// sequence of its local states, alternatives, and the values that it saw, then
-// for each location in which order it was touched: the writers one after the
-// other, and between two of them how often each thread has read. Markings are compared whole; a
-// hash only finds them. Nothing is added behind a cut-off event.
+// Events are added by the size of their history; of equal size all at once. An event is cut-off if
+// an event (or the beginning) with the same marking is smaller in the order ≺ of histories: first
+// the smaller size, then the number of events of each thread, thread by thread, then what each
+// thread did: the sequence of its local states, alternatives, and the values that it saw, then for
+// each location in which order it was touched: the writers one after another, and between two of
+// them how often each thread has read. Markings are compared whole; a hash only finds them. Nothing
+// is added behind a cut-off event.
 //
 // ≺ is adequate. It is well-founded, since finitely many histories have a size. It is larger for
 // more events. And it is kept by extensions: let C ≺ D have the same marking, E be events that

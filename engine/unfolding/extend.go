@@ -196,7 +196,7 @@ func (w *worker) evaluate(cond uint32) {
 	w.c.unpin()
 }
 
-// visit goes on with a transition at a node of the tree that begins at root.
+// visit continues with a transition at a node of the tree that begins at root.
 func (w *worker) visit(n, root *node, alt uint64, context []known) {
 	if w.stop() {
 		return
@@ -273,7 +273,7 @@ func (w *worker) extend(number uint32) {
 }
 
 // alternative looks for the next alternative, which exists because of the
-// values that were read. It begins anew, for it may touch other locations.
+// values that were read. It begins again, for it may touch other locations.
 func (w *worker) alternative(number uint32, x *extra) {
 	w.key = binary.LittleEndian.AppendUint32(w.key[:0], w.thread)
 	w.key = binary.LittleEndian.AppendUint32(w.key, number)

@@ -49,7 +49,7 @@ func newHistories() *histories {
 	return &histories{short: maxShort, room: keptRoom, where: map[uint32]*kept{}}
 }
 
-// take gives a worker a configuration for a history of a size that goes on from that of
+// take gives a worker a configuration for a history of a size that continues from that of
 // one of the events given, and is that one's; or one with an empty chain,
 // and anything in it; or nil.
 func (h *histories) take(w *worker, events []uint32, size uint32) *kept {
@@ -125,7 +125,7 @@ func (h *histories) give(k *kept) {
 }
 
 // last writes the last condition of each component in the history of an event over
-// dst; 0 stands for the initial one. It says no if that history is not kept, or in
+// dst; 0 means the initial one. It says no if that history is not kept, or in
 // another worker's hands.
 func (h *histories) last(w *worker, e uint32, dst []uint32) ([]uint32, bool) {
 	h.mu.Lock()

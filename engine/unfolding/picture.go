@@ -390,7 +390,7 @@ func (d *drawing) place() {
 	d.p.Height = max(y-levelGap, margin+headHeight) + margin
 }
 
-// centre returns where the event of the same column that a block goes on from has its
+// centre returns where the event of the same column that a block continues from has its
 // middle, within the column.
 func (d *drawing) centre(bl *block) int {
 	w := d.b.candidateOf(bl.event).pre()[0]

@@ -193,7 +193,7 @@ func checkPicture(t *testing.T, sys system.System) {
 	}
 }
 
-// TestPictureEscapes: what stands in a model is text in its picture.
+// TestPictureEscapes: what is in a model is text in its picture.
 func TestPictureEscapes(t *testing.T) {
 	_, p := drawn(t, parse(t, `var x int
 		thread T() { x = 1; assert(x < 1 && 2 > x, "</title><script>alert(1)</script>&") }

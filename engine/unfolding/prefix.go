@@ -45,7 +45,7 @@ func (e *event) size() uint32 { return e.sizes >> 1 }
 
 // prefix is a branching process of the system: events and conditions, numbered
 // in the order in which they were added. An event has a larger number than all
-// that it depends on. The first numbers stand for the initial states.
+// that it depends on. The first numbers represent the initial states.
 type prefix struct {
 	*program
 	events chunks[event]
@@ -121,7 +121,7 @@ func (p *prefix) startOf(root, comp uint32) uint32 {
 	return initial | (comp*uint32(len(p.roots)) + root)
 }
 
-// isRoot tells whether an event stands for an initial state.
+// isRoot tells whether an event represents an initial state.
 func (p *prefix) isRoot(e uint32) bool { return e < uint32(len(p.roots)) }
 
 // rootOf returns the initial state of an event.

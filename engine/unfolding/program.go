@@ -77,7 +77,7 @@ type interest struct {
 // local is a local state of a thread.
 type local struct {
 	thread uint32 // component
-	part   uint32 // where its words stand in coded, behind their number
+	part   uint32 // where its words are in coded, behind their number
 	tree   node
 	// What its transitions may access, as far as is known: a list in uses, changed by
 	// settle only.
@@ -134,7 +134,7 @@ func (p *program) answer(question, value uint32) *node {
 type leaf struct {
 	after uint32 // the local state; nobody unless it moved
 	shape uint32 // see shape
-	// Where it stands in coded: the number of what few have, if it has it; the local states of the
+	// Where it is in coded: the number of what few have, if it has it; the local states of the
 	// threads that it creates; the numbers of the values of each access before, and after if it
 	// writes.
 	values uint32
@@ -519,7 +519,7 @@ func (r *runner) run(local uint32, root *node, alt uint64, context, path []known
 	n.Store(atLeaf | number)
 }
 
-// grow goes on from a node with an answer, which it enters if it is new. The caller has the lock.
+// grow continues from a node with an answer, which it enters if it is new. The caller has the lock.
 func (p *program) grow(n *node, local uint32, thread int, a asked, context []known) *node {
 	first := n.Load()
 	fixed := uint32(0)

@@ -3,7 +3,7 @@ package unfolding
 import "cpor/trace"
 
 // steps returns the events of the configuration as an execution, and last
-// behind them if it is not nil: one thread goes on as long as causality allows.
+// behind them if it is not nil: one thread continues as long as causality allows.
 func (c *config) steps(last *leaf) []trace.Step {
 	p := c.p
 	es := c.events()

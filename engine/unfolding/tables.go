@@ -147,7 +147,7 @@ func crowded(n, slots int) bool { return 6*(n+1) > 5*slots }
 
 func grown(slots int) int { return slots + slots/8 + 32 }
 
-// list is an index without the hashes, which are made anew when it grows: for what is looked up
+// list is an index without the hashes, which are made again when it grows: for what is looked up
 // seldom and is at hand.
 type list struct {
 	slots []uint32

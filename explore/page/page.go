@@ -12,7 +12,7 @@
 //   - answers only under its own name, 127.0.0.1 or localhost with its port: with a
 //     name that an attacker has pointed here (DNS rebinding) it answers nothing,
 //   - refuses requests from other origins,
-//   - answers requests for data only with the token that stands in the address which
+//   - answers requests for data only with the token that is in the address which
 //     the command has printed, so that neither other users of the machine get them.
 //
 // Texts of a model are anybody's, too. The scripts show them as text, never as markup,
@@ -46,7 +46,7 @@ var static embed.FS
 // Server is the page of one program or file. Exactly what is in Explorer and Kept can
 // be looked at.
 type Server struct {
-	// Title stands above the page.
+	// Title is above the page.
 	Title string
 	// Kept are executions of a file; nil for none.
 	Kept *explore.Kept

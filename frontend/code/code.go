@@ -23,7 +23,7 @@
 // it did of the thread and leaves that to the reference machine ([system.Successor].Left). So
 // the code is right from the first construct on, and cannot trap: the emitters check indices and
 // divisors, memory is of a fixed size, and depth is bounded. Should a call fail all the same,
-// the instance is not used again, and the reference goes on alone.
+// the instance is not used again, and the reference continues alone.
 //
 // Where wazero cannot compile (processors other than amd64 and arm64, systems that allow
 // no executable memory), [Program.Start] fails, and the reference serves.

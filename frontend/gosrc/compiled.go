@@ -120,7 +120,7 @@ func (p *Program) Idle() (*Program, error) {
 }
 
 // Patient returns the same program; where the test function itself sleeps, time passes only when
-// nobody else can run.
+// no one else can run.
 func (p *Program) Patient() (*Program, error) {
 	e := p.how
 	e.Patient = true

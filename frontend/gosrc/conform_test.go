@@ -9,7 +9,7 @@ import (
 	"cpor/testkit/systemtest"
 )
 
-// programs have all that synchronises, with values of all kinds in the heap.
+// programs have all that synchronizes, with values of all kinds in the heap.
 const programs = `package m
 
 import (

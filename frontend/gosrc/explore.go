@@ -28,7 +28,7 @@ type Granularity string
 
 // The granularities.
 const (
-	// Synchronisation: before each operation that synchronises. A data race is a failure;
+	// Synchronisation: before each operation that synchronizes. A data race is a failure;
 	// without one nobody can tell the difference.
 	Synchronisation Granularity = "sync"
 	// MemoryAccesses: also before each access to memory that several goroutines can reach,
@@ -66,7 +66,7 @@ type Explore struct {
 	Dir string `json:",omitempty"`
 	// Args are the arguments of the program, as os.Args has them behind its name.
 	Args []string `json:",omitempty"`
-	// Patient lets time pass only when nobody else can run where the test function, or that of a
+	// Patient lets time pass only when no one else can run where the test function, or that of a
 	// subtest, calls time.Sleep in a _test.go file. Other timers are as Time says.
 	Patient bool `json:",omitempty"`
 	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.

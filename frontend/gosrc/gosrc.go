@@ -48,11 +48,11 @@ type Package struct {
 type TestFunc struct {
 	Name string
 	Pos  system.Pos
-	// External: it stands in the package whose name ends in _test.
+	// External: it is in the package whose name ends in _test.
 	External bool
 }
 
-// Load finds the packages that the patterns stand for, as the go command does. An
+// Load finds the packages that the patterns represent, as the go command does. An
 // error means that the go command could not be used, or that the patterns make no
 // sense to it.
 func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error) {

@@ -32,7 +32,7 @@ func TestMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The first goroutine that can go on does.
+	// The first goroutine that can continue does.
 	m := p.NewMachine()
 	tr := &trace.Trace{}
 	for moved := true; moved; {

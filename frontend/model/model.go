@@ -33,7 +33,7 @@ type Model struct {
 	files    []*source.File
 }
 
-// Parse compiles the text of a model file; name stands in messages.
+// Parse compiles the text of a model file; name is in messages.
 func Parse(name, text string, o Options) (*Model, error) {
 	return load(source.New(name, text), o)
 }

@@ -18,7 +18,7 @@ import (
 
 // Set is a set of flags that knows in which order and under which headings the
 // help shows them. The standard library parses; it is called again after each
-// argument that is not a flag, so that flags may stand before and after the file.
+// argument that is not a flag, so that flags may be before and after the file.
 type Set struct {
 	*flag.FlagSet
 	groups []flagGroup
@@ -37,7 +37,7 @@ func New(command string) *Set {
 	return f
 }
 
-// Group says under which heading the named flags stand in the help.
+// Group says under which heading the named flags are in the help.
 func (f *Set) Group(title string, flags ...string) {
 	f.groups = append(f.groups, flagGroup{title, flags})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Size is the value of a flag that takes a size in bytes above 0, such as 500MB
-// or 2GiB. The zero value stands for none.
+// or 2GiB. The zero value represents none.
 type Size uint64
 
 // String returns the size with a binary unit, or nothing for none.

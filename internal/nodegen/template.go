@@ -133,7 +133,7 @@ func (p *template) value(f *field) string {
 	return fmt.Sprintf("p.WriteString(n.%s.String())\n", f.name)
 }
 
-// choice translates what stands in brackets.
+// choice translates what is in brackets.
 func (p *template) choice() string {
 	p.next()
 	then, first := p.items()

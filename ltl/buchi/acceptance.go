@@ -99,7 +99,7 @@ func irredundant(marks []uint64, sets int) []int {
 
 // A mode of moving marks through states within a component. A run that takes
 // one edge into a state infinitely often takes one out of it infinitely often, so a mark
-// on all edges on one side may stand on the other side as well, or instead.
+// on all edges on one side may be on the other side as well, or instead.
 type markMode int
 
 const (

@@ -259,7 +259,7 @@ func (t *translation) stateBased() (*graph, error) {
 }
 
 // reduceFinal reduces a state-based automaton; the final marks that make no
-// difference to the language are chosen anew after each step.
+// difference to the language are chosen again after each step.
 func (g *graph) reduceFinal(most, transient bool) *graph {
 	for {
 		states, edges := len(g.out), g.edges()

@@ -62,7 +62,7 @@ func Open(path string) (*Dir, error) {
 const fileBits = 28
 
 // Number gives files numbers that differ from those of other processes of one search that
-// give other ranks, and from those before it went on, which give other sessions. It comes before
+// give other ranks, and from those before it continued, which give other sessions. It comes before
 // any file.
 func (d *Dir) Number(session, rank int) {
 	d.numbers.Store(uint64(session)<<(fileBits+20) | uint64(rank)<<fileBits)

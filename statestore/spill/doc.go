@@ -19,7 +19,7 @@
 // When a run is not twice as large as those that came after it, they are merged, so that there
 // are never more than the logarithm of the states, and each state is written as often as
 // that at most. The set is divided by the highest bits of the hashes into [Shards], which
-// are worked on at the same time, and merged one after the other, so that the space
+// are worked on at the same time, and merged one after another, so that the space
 // that merging takes besides is a small part of the whole.
 //
 // A state is kept with a part of the hash of the state from which it was reached: so

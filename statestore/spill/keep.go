@@ -23,7 +23,7 @@ type Kept struct {
 	Sum  uint64 // of the headers of its blocks, which have the sums of the rest
 }
 
-// name is its name beside a checkpoint. It has the sum, since searches that begin anew give the
+// name is its name beside a checkpoint. It has the sum, since searches that begin again give the
 // same numbers again while the last checkpoint of another one is still good.
 func (k Kept) name() string { return fmt.Sprintf("cpor-%d-%016x.spill", k.ID, k.Sum) }
 

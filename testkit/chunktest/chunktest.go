@@ -17,7 +17,7 @@ import (
 )
 
 // Chunk is one model of a test file. Chunks are separated by lines that begin
-// with ---; what stands before the first one explains the file. The word behind
+// with ---; what is before the first one explains the file. The word behind
 // the dashes says what to put around the text:
 //
 //	---        nothing: it is a whole model
@@ -48,7 +48,7 @@ func Read(t *testing.T, file string) []Chunk {
 	var lines []string
 	flush := func(next int) {
 		text := strings.Join(lines, "\n") + "\n"
-		if cur.line > 0 { // what stands before the first --- explains the file
+		if cur.line > 0 { // what is before the first --- explains the file
 			switch kind {
 			case "body":
 				cur.Text = "thread Body() {\n" + text + "}\ninit { go Body() }\n"

@@ -24,8 +24,8 @@ var (
 )
 
 // TestGoroot runs the tests of the Go compiler that are one file and run by themselves,
-// under one schedule: they end quietly, or print what stands in a file beside them. Those
-// that are known to be refused or to end in another way stand in testdata/goroot.txt.
+// under one schedule: they end quietly, or print what is in a file beside them. Those
+// that are known to be refused or to end in another way are in testdata/goroot.txt.
 func TestGoroot(t *testing.T) {
 	if testing.Short() {
 		t.Skip("loads many programs")

@@ -23,7 +23,7 @@ var (
 	every = flag.Int("every", 0, "take every n-th program of the table only")
 )
 
-// thin returns how many of a list stand for one that is taken; -times does not multiply it.
+// thin returns how many of a list represent one that is taken; -times does not multiply it.
 func thin(short, usual, long int) int {
 	switch {
 	case testing.Short():
@@ -173,7 +173,7 @@ func compare(t *testing.T, p *gotable.Program, prog *Program) (what string) {
 }
 
 // endings drops the output of executions that a failure ends. In the machine the
-// other goroutines go on behind it (so that every engine agrees on what is
+// other goroutines continue after it (so that every engine agrees on what is
 // reachable), and print what they would not have printed.
 func endings(os []gotable.Outcome) []gotable.Outcome {
 	var out []gotable.Outcome

@@ -39,7 +39,7 @@ func dependent(a, b *event) bool {
 }
 
 // classes counts the Mazurkiewicz traces among all executions of a program: two are
-// one trace if one becomes the other by exchanging neighbours that are independent.
+// one trace if one becomes the other by exchanging neighbors that are independent.
 // It is enough that they are independent in one of the two orders. (Who looks at
 // all readers of a lock looks at the goroutines that there are, and at whether a
 // further one is created. So it depends on the creation if it is first, and not if

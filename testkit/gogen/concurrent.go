@@ -11,7 +11,7 @@ import (
 type Op uint8
 
 // The kinds. A step is one operation; those on plain variables are not
-// synchronised.
+// synchronized.
 const (
 	Send       Op = iota // chan Obj <- Val
 	Recv                 // reg = <-chan Obj

@@ -101,13 +101,13 @@ func (b *Binary) Run(name string, limit time.Duration) (Outcome, error) {
 	return NewOutcome(out, "exit "+strconv.Itoa(exit.ExitCode())), nil
 }
 
-// rowMark stands before the name of a program in the output of a row.
+// rowMark is before the name of a program in the output of a row.
 const (
 	rowMark  = "=== "
 	rowPanic = "=!= panic:" // before what a program has panicked with
 )
 
-// Rows writes main packages that run some of the programs each, one after the other,
+// Rows writes main packages that run some of the programs each, one after another,
 // into folders of the directory that Build was given, and returns their patterns. They
 // are for those who compile much with each main package.
 func (b *Binary) Rows(each int) ([]string, error) {
@@ -141,8 +141,8 @@ func (b *Binary) Rows(each int) ([]string, error) {
 	return folders, nil
 }
 
-// Split returns what each program of a row has printed, from the row's output as it
-// stands in an [Outcome].
+// Split returns what each program of a row has printed, from the row's output as it appears in an
+// [Outcome].
 func (b *Binary) Split(output string) map[string]Outcome {
 	parts := map[string]Outcome{}
 	for part := range strings.SplitSeq(" / "+output, " / "+rowMark) {

@@ -1,7 +1,7 @@
 // Package gotable is for tests of the Go front end: small Go programs with the
 // set of all their outcomes, and what the real compiler makes of them.
 //
-// The table stands in testdata/outcomes of the front end, whose README.md
+// The table is in testdata/outcomes of the front end, whose README.md
 // describes its format. [Read] parses an archive of it; [Build] compiles any
 // number of programs with the go command into one binary (a link of each alone
 // would take most of the time), and [Binary.Run] executes one of them.
@@ -51,7 +51,7 @@ type Outcome struct {
 	Ending string
 }
 
-// String returns the outcome as it stands in a table.
+// String returns the outcome as it appears in a table.
 func (o Outcome) String() string {
 	out := o.Output
 	if out == "" {

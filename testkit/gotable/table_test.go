@@ -69,7 +69,7 @@ func check(t *testing.T, p Program, b *Binary) {
 			limit = 200 * time.Millisecond
 		}
 	}
-	if races { // the real one goes on after a race
+	if races { // the real one continues after a race
 		return
 	}
 	if slices.ContainsFunc(p.Flags, func(f string) bool { return strings.Contains(f, "idle") }) {

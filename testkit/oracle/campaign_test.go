@@ -28,8 +28,8 @@ type tally struct {
 	differed uint64
 }
 
-// maxReports bounds the differences that are shrunk and reported; a run goes on
-// behind them, and counts them all.
+// maxReports bounds the differences that are shrunk and reported; a run continues after them, and
+// counts them all.
 const maxReports = 20
 
 func (c *tally) note(format string, args ...any) {
@@ -76,7 +76,7 @@ func (c *tally) String() string {
 
 // parallel runs a check on models with different seeds until n of them were
 // compared. Others, for which it returns a reason, are passed over and counted.
-// After a difference it goes on. It prints what it has done every minute, and at
+// After a difference it continues. It prints what it has done every minute, and at
 // the end.
 func parallel(t *testing.T, n uint64, check func(seed uint64) (diff, over string)) {
 	t.Helper()

@@ -67,7 +67,7 @@ type surroundings struct {
 	meets           bool // operations that need another thread's step are allowed
 	loops           int  // around; -1: the loop around must be left at once
 	breakable       bool
-	each            bool // in a case of a select that stands for several: no labels
+	each            bool // in a case of a select that represents several: no labels
 	endless         bool // in a loop that may not end: nothing is created
 	loopLabel       string
 	ints, bools     []string
@@ -588,7 +588,7 @@ func (g *writer) quantified() string {
 }
 
 // over is the variable of a quantifier, as an expression of type uint2, and what it
-// stands for.
+// represents.
 func (g *writer) over() (v, over string) {
 	name := g.fresh("i")
 	over = name + " in " + of(g, "0..1", "0..1", "1..3", "2..1")
@@ -757,7 +757,7 @@ func (g *writer) statement() {
 // construct is a row of the table of statements.
 type construct struct {
 	nests   bool // it contains statements
-	still   bool // it can stand in a function without effects
+	still   bool // it can be in a function without effects
 	allowed func(c *surroundings) bool
 	write   func(g *writer)
 }
@@ -978,7 +978,7 @@ func init() {
 			g.f("if %s < 2 && %s { goto %s }", v, g.condition(0, true), l)
 		})
 	still()
-	// Synchronisation.
+	// Synchronization.
 	when(func(c *surroundings) bool { return !c.init }, func(g *writer) {
 		g.f("await(%s)", g.awaited(2))
 	})

@@ -50,7 +50,7 @@ const patience = 1 << 16
 // and where, and which variables they access; and so must the values of the
 // shared variables, the local variables that the machine keeps, and the
 // propositions. The result says what is different; it is empty if nothing is.
-// At most so many pairs are looked at one after the other; if there are more, half
+// At most so many pairs are looked at one after another; if there are more, half
 // as many are looked at on random walks from those that are left. The error says
 // why there is nothing to compare: the model is refused, init fails or blocks, or
 // a transition has more passes of loops than the walker has patience for.
@@ -134,7 +134,7 @@ func Lockstep(name, text string, most int) (sem *Semantics, diff string, err err
 }
 
 // wander compares so many further pairs on random walks: each begins at a pair
-// that is left over and goes on at a new successor as long as there is one.
+// that is left over and continues at a new successor as long as there is one.
 func (l *lockstep) wander(pairs int) {
 	r := rand.New(rand.NewPCG(uint64(len(l.seen)), 1))
 	fresh := 0 // of the work, the last ones

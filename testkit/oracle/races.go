@@ -16,7 +16,7 @@ var index = regexp.MustCompile(`\[\d+\]`)
 // indivisible, that nothing orders. It executes every interleaving with a vector clock for each
 // thread and object (Mattern 1989), so it is for few of them; ok is false if there are more than
 // most, or they have more than a hundred times as many transitions, or one is longer than 1000,
-// or the machine does not tell how its transitions synchronise.
+// or the machine does not tell how its transitions synchronize.
 func Races(sys system.System, most int) (racy map[string]bool, ok bool) {
 	m := sys.NewMachine()
 	m.Track(true)

@@ -8,7 +8,7 @@ import (
 )
 
 // Traces counts the Mazurkiewicz traces of the complete executions of a system:
-// executions are equivalent if one becomes the other by exchanging neighbours of
+// executions are equivalent if one becomes the other by exchanging neighbors of
 // different threads that have no location in common which one of them writes. It
 // executes every interleaving and compares partial orders, so it is for few of them;
 // ok is false if there are more than most, or one is longer than 1000 transitions.

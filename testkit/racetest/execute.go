@@ -24,11 +24,11 @@ type thread struct {
 	exists bool
 	todo   []pending
 	local  int
-	notify bool // it waits and was notified, or signalled
+	notify bool // it waits and was notified, or signaled
 	depth  [numMons]int
 	saved  int
 	clock  clock
-	signal clock // of who has signalled it
+	signal clock // of who has signaled it
 }
 
 type access struct {

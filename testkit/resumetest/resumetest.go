@@ -15,7 +15,7 @@ import (
 )
 
 // Chain is an exploration that is interrupted by a limit, a time-out or the context, while it
-// keeps checkpoints every few microseconds, some of which fail, and each time goes on where the
+// keeps checkpoints every few microseconds, some of which fail, and each time continues where the
 // last checkpoint that counts stands, until it comes to its end.
 type Chain struct {
 	R *rand.Rand

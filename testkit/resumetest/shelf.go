@@ -24,7 +24,7 @@ type Shelf struct {
 	next   map[[2]int][]byte // what is written, by checkpoint and part
 }
 
-// Checkpoint is the shelf as one rank sees it, when a search begins or goes on.
+// Checkpoint is the shelf as one rank sees it, when a search begins or continues.
 func (s *Shelf) Checkpoint(every time.Duration) *engine.Checkpoint {
 	s.mu.Lock()
 	defer s.mu.Unlock()

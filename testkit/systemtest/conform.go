@@ -23,7 +23,7 @@ import (
 	"cpor/system"
 )
 
-// Options bound what [Conform] looks at. The zero value of a number stands for
+// Options bound what [Conform] looks at. The zero value of a number represents
 // the default in its comment.
 type Options struct {
 	MaxStates uint64 // states that are expanded (300)
@@ -238,7 +238,7 @@ func (e *event) take(m system.Machine) system.Kind {
 	return out.Kind
 }
 
-// independent tells whether neighbours in an execution may be exchanged. Of
+// independent tells whether neighbors in an execution may be exchanged. Of
 // their alternatives the one that was taken is enabled in either order, but for
 // its number: a guard that the other writes would be an access.
 func independent(a, b *event) bool {
@@ -343,7 +343,7 @@ func names(m system.Machine, loaded system.State) error {
 	return nil
 }
 
-// afterLoad compares the live state of m with the same state loaded anew.
+// afterLoad compares the live state of m with the same state loaded again.
 func (w *walk) afterLoad(m system.Machine) error {
 	fresh := w.sys.NewMachine()
 	fresh.Track(true)

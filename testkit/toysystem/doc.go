@@ -11,7 +11,7 @@
 // enabled. The enabled cases are the transition's alternatives; with none
 // enabled the thread is blocked, and the self-loop reads what the guards read.
 // A body is executed at once, so whether a node is one shared access or an
-// atomic group is the program's choice. Local computation stands in the body
+// atomic group is the program's choice. Local computation is in the body
 // after the access that it follows. Behind its last node a thread has ended.
 //
 //	p := toysystem.NewProgram()

@@ -222,7 +222,7 @@ func (s *heap) newMachine() *heapMachine {
 }
 
 // word is what a register, a global or a field holds. A reference is not a
-// number: the object's number stands in ref, plus one.
+// number: the object's number is in ref, plus one.
 type word struct {
 	number int64
 	ref    uint32

@@ -130,7 +130,7 @@ func Choose(reg int, lo, hi int64, body ...Stmt) Node {
 type Stmt interface {
 	fmt.Stringer
 	// exec executes the statement of thread t and reports whether the body
-	// goes on.
+	// continues.
 	exec(m *machine, t int) bool
 	// each calls visit for the statement, its parts and its expressions.
 	each(visit func(any))

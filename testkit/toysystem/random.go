@@ -6,7 +6,7 @@ import (
 )
 
 // Config bounds the programs that [Random] makes. The zero value of a number
-// stands for the default that its comment gives.
+// represents the default that its comment gives.
 type Config struct {
 	Threads int // at most so many instances at the start, at least 2 (3)
 	Nodes   int // at most so many nodes a thread (5)

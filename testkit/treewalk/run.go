@@ -236,7 +236,7 @@ type pass struct {
 }
 
 // again begins a pass of a loop: if the loop's first transition is the first
-// one of a labelled statement, it is so in each pass.
+// one of a labeled statement, it is so in each pass.
 func (r *run) again(first []label) {
 	for _, l := range first {
 		if !slices.Contains(r.labels, l) {

@@ -22,7 +22,7 @@ type control struct {
 type jump int
 
 const (
-	falls jump = iota // goes on with what follows
+	falls jump = iota // continues with what follows
 	breaks
 	continues
 	gotos
@@ -72,7 +72,7 @@ func (r *run) outOfScope(list []syntax.Stmt) {
 	})
 }
 
-// statement executes a statement; name is the label that stands before it.
+// statement executes a statement; name is the label that is before it.
 func (r *run) statement(s syntax.Stmt, name string) control {
 	mark := len(r.held)
 	r.held = append(r.held, fmt.Sprintf("%T %d", s, s.Pos()))
@@ -591,8 +591,7 @@ match:
 	return control{}
 }
 
-// arm is a case of a select, with the value of the variable of one that stands
-// for several.
+// arm is a case of a select, with the value of the variable of one that represents several.
 type arm struct {
 	c    *syntax.SelectCase
 	each []variable

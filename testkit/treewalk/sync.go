@@ -205,7 +205,7 @@ func withWaiting(list string, self int) string {
 	return text
 }
 
-// condWait executes wait(c, m): m is given up, and had again once signalled.
+// condWait executes wait(c, m): m is given up, and had again once signaled.
 func (r *run) condWait(k known, e *syntax.CallExpr) {
 	r.object(k, e.Args[1], false)
 	r.point(e, 0)

@@ -8,7 +8,7 @@
 // It is as simple as can be and slow. A thread is its history: what its
 // transitions have observed of the shared world. To execute its next
 // transition the body runs from the beginning, is fed the history up to the
-// point where the thread stands, and goes on from there in the live world up
+// point where the thread stands, and continues from there in the live world up
 // to its next access. So the control flow of the language is that of this
 // package's recursive functions, and no statement needs to know how to be
 // resumed. What distinguishes the local states of a thread is a text, which
@@ -218,7 +218,7 @@ type thread struct {
 	kind    *resolve.Object // nil: the observer of an invariant
 	args    []Value
 	history []any // what its transitions observed
-	points  int   // how many points it has come to; it stands before the last one
+	points  int   // how many points it has come to; it is before the last one
 	ended   bool
 	failed  string // "" or the violation that ended it
 	waits   int    // 0, or 1: it is parked, or 2 + k: its case k was matched
@@ -378,7 +378,7 @@ type Outcome struct {
 	Violation *system.Violation // Message is empty
 	Access    Access            // of scalars and mutexes; true if written
 	// Others is what the other alternatives access. Those that are blocked
-	// count as reads of each, and stand in Access.
+	// count as reads of each, and are in Access.
 	Others Access
 }
 

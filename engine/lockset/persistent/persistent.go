@@ -21,7 +21,7 @@
 // The paper cannot execute a transition to see which objects its invisible part
 // accesses, so it bounds them by what the locking discipline allows:
 // pendInvisOps from the history of the accesses under LD, and pendInvisOps' from
-// the one under LD', which is stricter about initialisation. These are
+// the one under LD', which is stricter about initialization. These are
 // algorithms 2-LD and 2-LD'; [Bounded] computes their lists. Here a transition
 // can be executed and taken back, so that callers usually know the list exactly
 // and need neither. Theorem 6 says that with 2-LD the set is persistent if the
@@ -39,7 +39,7 @@ type Thread struct {
 	Accesses []system.Access
 	// Weight is how many transitions it costs to have the thread in the set;
 	// the set that costs least is chosen. A set begins with a thread that
-	// costs something, so 0 stands for a blocked or ended thread, or for one
+	// costs something, so 0 means a blocked or ended thread, or for one
 	// that need not be explored.
 	Weight int
 }

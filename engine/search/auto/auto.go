@@ -5,7 +5,7 @@
 // # Why any mixture is sound
 //
 // What Theorem 1 of Gueta, Flanagan, Yahav, Sagiv ("Cartesian Partial-Order
-// Reduction", SPIN 2007) asks of a search is that it goes on from the ends of some
+// Reduction", SPIN 2007) asks of a search is that it continues from the ends of some
 // cartesian vector of each state that it expands; which vector that is may differ
 // from state to state, and may depend on anything. The transitions of a plain
 // expansion are such a vector: every thread has the prefixes of length 1 that begin
@@ -51,7 +51,7 @@
 //
 // estimates how the two sums are to each other. Small samples make it too large where vectors
 // save much, for the vicinity of a state is where they save least; so it counts only when it
-// falls no more. If it is then above 1, three times in succession, the search goes on with plain
+// falls no more. If it is then above 1, three times in succession, the search continues with plain
 // expansions; if it is far below 1, sampling rests for a while. A sample that is large enough is
 // replaced by another, from a state that was expanded in the meantime, so that phases of a
 // system are seen.
@@ -66,7 +66,7 @@
 // states and covered ends, with the weights of cost.go. So a search by one worker
 // chooses the same each time, and its counts are the same. With several workers, on
 // several ranks, and after a checkpoint (which does not keep the samples: the search
-// samples anew, from its initial states), the moment of a choice, and by it the numbers of
+// samples again, from its initial states), the moment of a choice, and by it the numbers of
 // states and transitions, can differ; what is found cannot.
 package auto
 

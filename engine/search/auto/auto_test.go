@@ -70,7 +70,7 @@ init {
 }
 `
 
-// phases begin with threads that collide, and go on with threads that have nothing to
+// phases begin with threads that collide, and continue with threads that have nothing to
 // do with each other.
 const phases = `
 var x int8

@@ -91,7 +91,7 @@ func (s *sample) grow(work uint64, stopped func() bool) {
 	}
 }
 
-// share returns the part of the sample's cost that stands for states of which covered
+// share returns the part of the sample's cost that represents states of which covered
 // says that they are covered. A state that it does not know about counts for neither.
 func (s *sample) share(covered func(system.State) (is, known bool)) float64 {
 	var all, in uint64

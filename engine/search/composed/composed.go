@@ -25,7 +25,7 @@
 // transition is invisible it is the only move, for it alone is a persistent
 // set. That stores the states between visible ones, too, so it is slower; it
 // is there because it makes no use of composition, and so checks it. A thread
-// is preferred only if its invisible transitions come to an end within
+// is preferred only if its invisible transitions end within
 // MaxInvisible, so that nobody is put off forever.
 //
 // # What is preserved
@@ -226,7 +226,7 @@ func (x *Expander) ownAccesses() []system.Access {
 func (x *Expander) Counters() search.Counters { return x.counters }
 
 // chain returns the number of invisible transitions that thread t takes next if
-// nobody else gets a turn, up to one more than MaxInvisible.
+// no one else gets a turn, up to one more than MaxInvisible.
 func (x *Expander) chain(t int) int {
 	start := x.m.Mark()
 	n := 0
@@ -396,7 +396,7 @@ func (x *Expander) invisibleNext(t int) bool {
 // is asked for is not among that transition's accesses.
 //
 // If so, x.decided is what it has read before that was clear. Where threads keep to
-// the discipline nobody else can write that meanwhile. Where they do not, a composed
+// the discipline no one else can write that meanwhile. Where they do not, a composed
 // transition can end earlier or later because of what others did: before an increment
 // that would fail, say, since what fails ends the thread. What it rests on has to be among its
 // accesses, or a search that compares executions takes it for another transition.

@@ -15,7 +15,7 @@ import (
 	"cpor/testkit/resumetest"
 )
 
-// TestResumeCuts interrupts searches that have cut moves off, and cut none off when they go on:
+// TestResumeCuts interrupts searches that have cut moves off, and cut none off when they continue:
 // that they did is not forgotten, since such a search is no pass.
 func TestResumeCuts(t *testing.T) {
 	m, err := model.Parse("cuts.model", `

@@ -17,7 +17,7 @@ import (
 // A composed transition ends before the next visible one, so nobody misses a
 // turn; and it ends after MaxInvisible transitions, so that it ends at all. A
 // system that goes round in invisible transitions then is cyclic, as it was
-// before. A step can violate several properties, since a thread goes on after a
+// before. A step can violate several properties, since a thread continues after a
 // violation of the locking discipline: they are chained (system.Violation.Also).
 //
 // What the wrapped machine offers beside the core is about its transitions: what

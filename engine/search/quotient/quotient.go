@@ -12,7 +12,7 @@
 // without, if and only if thread g(t) has in g(s) one to g(s'), with one of the
 // same kind and place. So if a state is reachable from s in n transitions, a
 // state of its orbit is reachable in n transitions from any element of the orbit
-// of s. By induction over n a full search that goes on with the representative
+// of s. By induction over n a full search that continues with the representative
 // wherever it comes to a state of the orbit covers exactly the orbits of the
 // reachable states: every one of them, and none else. Violations and deadlocks
 // are the same throughout an orbit. The initial states need not be symmetric for
@@ -33,7 +33,7 @@
 // # Traces
 //
 // A path of the quotient is none of the system: from one step to the next, threads
-// change places. [System.Lift] finds the execution that it stands for: whatever the
+// change places. [System.Lift] finds the execution that it represents: whatever the
 // quotient does, the system does in some state of the same orbit, by a transition
 // that leads to the same orbit as well; since each orbit has one representative it
 // is known by that.

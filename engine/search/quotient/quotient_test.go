@@ -78,7 +78,7 @@ func TestOrbits(t *testing.T) {
 		// One at a time is inside: i before, one inside or none, the others ended.
 		{"mutex", "mutex m\nsymmetric thread T() { lock(m); unlock(m) }\ninit { for range 8 { go " +
 			"T() } }", 9 + 8, pow(2, 8) + 8*pow(2, 7)},
-		// Who waits for a condition stands in a set of bits.
+		// Who waits for a condition is in a set of bits.
 		{"cond", "mutex m\ncond c\nsymmetric thread T() { lock(m); wait(c, m); unlock(m) " +
 			"}\nthread U() { broadcast(c) }\ninit { for range 4 { go T() }; go U() }", 0, 0},
 		{"meeting", "var u chan int\nsymmetric thread T() { u <- 1 }\nsymmetric thread R() { <-u " +

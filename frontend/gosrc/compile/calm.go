@@ -21,7 +21,7 @@ const calmSteps = 200
 type calmKey struct{ fn, pc int32 }
 
 // CalmFrom returns what is known of the computation that begins with the instruction pc of
-// a function, up to the next operation that synchronises.
+// a function, up to the next operation that synchronizes.
 func (p *Program) CalmFrom(f *Func, pc int32) Calm {
 	key := calmKey{int32(f.Index), pc}
 	if c, ok := p.calm.Load(key); ok {

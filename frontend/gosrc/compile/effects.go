@@ -13,7 +13,7 @@ import (
 // It is told too much rather than too little. A function may be called if its name stands
 // somewhere in what may be executed, or if it exists as a value by now: it is in Program.funcOf
 // then, since the function that made the value was compiled. The same holds for methods and the
-// types whose values stand in interfaces. A variable may be changed if something is stored in
+// types whose values are in interfaces. A variable may be changed if something is stored in
 // it, or in what it refers to, and also if what it refers to goes somewhere else: into a result,
 // another variable, a call of what may change it. Of the variables of the standard library only
 // those count that are changed in so many words, or by one of the functions that are there to

@@ -55,8 +55,8 @@ const (
 	CNeg         //
 	CMake        // complex(r[B], r[C])
 	Jump         // to N
-	If           // r[A]: to N, else go on
-	IfNot        // not r[A]: to N, else go on
+	If           // r[A]: to N, else continue
+	IfNot        // not r[A]: to N, else continue
 	Alloc        // r[A] = a new object of type N
 	Load         // r[A..] = what r[B] points to, of type N
 	LoadW        // the same for one word
@@ -130,7 +130,7 @@ const (
 	// reach
 	Pause
 
-	// Operations that synchronise: each begins a transition.
+	// Operations that synchronize: each begins a transition.
 	FirstSync
 	Go       // Calls[N]; K as for Defer
 	Send     // on r[A] the value r[B..] of type N
@@ -139,7 +139,7 @@ const (
 	Close    // r[A]
 	LenChan  // r[A] = len(r[B])
 	PickMap  // r[A..] = ok, key, value of one of the keys that are left of r[B..], over map type N
-	Sync     // function N of the machine, which synchronises
+	Sync     // function N of the machine, which synchronizes
 )
 
 // accesses returns the registers of the pointers to the memory that an operation reads or

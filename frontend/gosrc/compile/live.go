@@ -49,7 +49,7 @@ func (f *Func) LiveAfter(pc int32, result bool) []Slot {
 	return f.liveAt(liveKey{pc, liveCalling})
 }
 
-// LiveInRecover returns the registers that a function uses that goes on after a
+// LiveInRecover returns the registers that a function uses that continues after a
 // recovered panic.
 func (f *Func) LiveInRecover() []Slot { return f.liveAt(liveKey{0, liveRecovered}) }
 

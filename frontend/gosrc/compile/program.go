@@ -19,7 +19,7 @@ import (
 	"cpor/system"
 )
 
-// Mode says what else than synchronisation is a transition of its own.
+// Mode says what else than synchronization is a transition of its own.
 type Mode struct {
 	AnyOrder bool // each step of a loop over a map is a choice among the keys that are left
 	Memory   bool // each access to memory that others can reach is a transition of its own
@@ -130,7 +130,7 @@ type Func struct {
 	Moves   [][]Move
 	Selects []Select
 	Texts   []string
-	Recover int32 // where a recovered function goes on; -1: it returns zeroes
+	Recover int32 // where a recovered function continues; -1: it returns zeroes
 	Defers  int32 // the register of the defer cell; -1 if there is none
 	values  []valueSlot
 	points  map[int32]ssa.Instruction
@@ -298,7 +298,7 @@ func (f *Func) Wraps() bool {
 		strings.HasPrefix(s, "thunk")
 }
 
-// CodeOf returns the function that stands for the code of f: of a method value, of which
+// CodeOf returns the function that represents the code of f: of a method value, of which
 // there is a function of its own at each place, the method.
 func (p *Program) CodeOf(f *Func) *Func {
 	if !f.Wraps() || f.SSA.Object() == nil {
@@ -349,7 +349,7 @@ func (p *Program) String(s string) uint64 { return uint64(p.Strings.Number(s)) }
 // paths are the elements of paths of packages but for the last one.
 var paths = regexp.MustCompile(`[^\s()*\[\],/]+/`)
 
-// funcName returns the name of a function as it stands in stacks: pkg.F, pkg.(*T).M,
+// funcName returns the name of a function as it appears in stacks: pkg.F, pkg.(*T).M,
 // pkg.F.func1.
 func funcName(f *ssa.Function) string {
 	// The paths of packages but for their last elements only make it long.

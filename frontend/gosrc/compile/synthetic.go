@@ -13,7 +13,7 @@ type Operation struct {
 	Elem *Type // of the channel
 }
 
-// synthetic returns the function of that key, which stands in no source: package reflect
+// synthetic returns the function of that key, which is in no source: package reflect
 // asks for operations whose types are not known before. All its registers have types, and
 // are zero from its first instruction on, so that they count as live from then on.
 func (p *Program) synthetic(key string, sig *types.Signature, captured []types.Type,

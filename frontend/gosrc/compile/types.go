@@ -78,7 +78,7 @@ func (k Kind) Bits() int {
 //     begins with such a number and goes on with what the function captured;
 //   - an interface is the number of the dynamic type, 0 if nil, and the value: itself
 //     if it is one word, else a pointer to an object that nobody changes;
-//   - structs and arrays are their parts, one after the other.
+//   - structs and arrays are their parts, one after another.
 type Type struct {
 	T      types.Type
 	Kind   Kind
@@ -91,7 +91,7 @@ type Type struct {
 	Refs   []Ref
 	Locks  []Lock
 	Plain  bool // equal values are equal words
-	// Reflect: it is reflect.Value, which compares what stands in a box, not where that is.
+	// Reflect: it is reflect.Value, which compares what is in a box, not where that is.
 	Reflect bool
 	laid    atomic.Pointer[layout]
 }
@@ -394,7 +394,7 @@ type layout struct {
 }
 
 // bytes returns the type's layout. It is kept: the sizes of package types take each part of a
-// struct anew, again and again where these are nested.
+// struct again, again and again where these are nested.
 func (t *Type) bytes() *layout {
 	if l := t.laid.Load(); l != nil {
 		return l

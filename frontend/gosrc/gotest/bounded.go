@@ -10,8 +10,8 @@ import (
 
 // bounded explores every schedule with at most so many preemptions (Musuvathi and
 // Qadeer, "Iterative context bounding", PLDI 2007): a preemption is that another
-// thread goes on though the last one could. It reduces nothing, because what a
-// reduction leaves out may stand for schedules with fewer preemptions.
+// thread continues though the last one could. It reduces nothing, because what a
+// reduction leaves out may represent schedules with fewer preemptions.
 type bounded struct {
 	ctx    context.Context
 	p      system.System

@@ -31,9 +31,9 @@ import (
 //     Lei, "Modalities for model checking" (1987): states where an action is possible that
 //     the component does not take are left out, and what remains is looked at again.
 //
-// States that say what happened before, too, are more. So the graph is explored without
-// that first; then once more with it, for data races. If only the second one does not come
-// to an end, races were looked for in the random schedules only.
+// States that say what happened before, too, are more. So the graph is explored without that first;
+// then once more with it, for data races. If only the second one does not end, races were looked
+// for in the random schedules only.
 
 // maxGraph is how many bytes of states are kept if the user gives no bound.
 const maxGraph = 1 << 30
@@ -136,7 +136,7 @@ const (
 const lostEvery = 32
 
 // explore explores all states that can be reached from one. It returns a failing execution
-// from there, or why it did not come to an end; if it was stopped it can go on.
+// from there, or why it did not end; if it was stopped it can continue.
 func (g *graph) explore(ctx context.Context, from system.State, limit uint64) (failing []trace.Step,
 	reason string) {
 	if len(g.keys) == 0 {
@@ -157,7 +157,7 @@ func (g *graph) explore(ctx context.Context, from system.State, limit uint64) (f
 		if id%lostEvery == 0 && lost(g.m) != nil {
 			return g.path(id), ""
 		}
-		if g.m.Over() { // goroutines of initialisers may run forever
+		if g.m.Over() { // goroutines of initializers may run forever
 			g.edges = append(g.edges, nil)
 			continue
 		}
@@ -595,7 +595,7 @@ func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 	return g, nil
 }
 
-// ExplainCycle says what goes on forever behind an execution; the message names the
+// ExplainCycle says what continues forever behind an execution; the message names the
 // goroutines. The error says that the cycle does not lead back to where it begins.
 func ExplainCycle(p *gosrc.Program, t *trace.Trace, cycle []trace.Step, kind FailureKind) (*Failure,
 	error) {

@@ -29,11 +29,11 @@ const (
 )
 
 // firstLook is after how many steps it is looked for the first time whether somebody waits for
-// ever while others go on; then again each time when the number has doubled.
+// ever while others continue; then again each time when the number has doubled.
 const firstLook = 128
 
 // sampler runs executions at random: every other one chooses evenly among the
-// threads that can go on, the others by PCT (Burckhardt, Kothari, Musuvathi,
+// threads that can continue, the others by PCT (Burckhardt, Kothari, Musuvathi,
 // Nagarakatte, ASPLOS 2010: random priorities, which are lowered at d-1 random
 // steps), with d from 1 to 3.
 type sampler struct {
@@ -46,7 +46,7 @@ type sampler struct {
 	shortest int
 	prio     []int
 	low      int
-	tail     bool // stop when the test has ended, whoever goes on
+	tail     bool // stop when the test has ended, whoever continues
 	order    []int
 	buf      system.State
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // The whole graph of an endless test may be large, and in an execution at random nobody
-// is ever seen to wait forever while a ticker goes on. But what is left when the
+// is ever seen to wait forever while a ticker continues. But what is left when the
 // test has ended, or after so many steps, has few states most of the time: the graph of what
 // can still happen from there shows goroutines that never end. It is exact, since
 // it is complete.
@@ -61,7 +61,7 @@ func (r *run) tails(ctx context.Context, p *gosrc.Program) error {
 	return nil
 }
 
-// lost returns who waits forever though others go on, if that is a failure: the test itself,
+// lost returns who waits forever though others continue, if that is a failure: the test itself,
 // or goroutines when the test has ended.
 func lost(m *machine.Machine) []int {
 	ts := m.Lost(nil)
@@ -71,7 +71,7 @@ func lost(m *machine.Machine) []int {
 	return ts
 }
 
-// goesOn tells whether somebody can go on behind an execution.
+// goesOn tells whether somebody can continue after an execution.
 func goesOn(p *gosrc.Program, steps []trace.Step) bool {
 	m := p.NewMachine().(*machine.Machine)
 	for _, s := range steps {
@@ -85,7 +85,7 @@ func goesOn(p *gosrc.Program, steps []trace.Step) bool {
 	})
 }
 
-// shortenLost leaves out steps of an execution in which some wait forever while others go on.
+// shortenLost leaves out steps of an execution in which some wait forever while others continue.
 func shortenLost(p *gosrc.Program, steps []trace.Step, expired func() bool) []trace.Step {
 	m := p.NewMachine().(*machine.Machine)
 	for _, s := range steps {
@@ -144,7 +144,7 @@ func leaveOut(p *gosrc.Program, m *machine.Machine, steps []trace.Step, expired,
 	return steps
 }
 
-// switches counts how often another goroutine goes on.
+// switches counts how often another goroutine continues.
 func switches(steps []trace.Step) (n int) {
 	for i := range steps {
 		if i > 0 && steps[i].Thread != steps[i-1].Thread {

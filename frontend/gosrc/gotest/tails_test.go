@@ -10,7 +10,7 @@ import (
 	"cpor/trace"
 )
 
-// A goroutine of an initialiser that goes on forever and looks at the clock, so that
+// A goroutine of an initialiser that continues forever and looks at the clock, so that
 // states do not come again.
 const tailPrograms = `package m
 
@@ -167,7 +167,7 @@ func TestMock(t *testing.T) {
 `
 
 // TestTails: goroutines that wait forever are found though others run forever, and
-// those of initialisers are no leak.
+// those of initializers are no leak.
 func TestTails(t *testing.T) {
 	c := load(t, tailPrograms)
 	for name, want := range map[string]FailureKind{
@@ -186,7 +186,7 @@ func TestTails(t *testing.T) {
 				runs = 30
 			}
 			for i := range runs {
-				// Some goroutines can still go on: the graph of states has no end.
+				// Some goroutines can still continue: the graph of states has no end.
 				s.limit = 300
 				failed, _ := s.run(t.Context(), p, i)
 				if m := s.m.(*machine.Machine); !failed {

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// dropUnneeded takes out the initialisers of variables that only benchmarks, examples and
-// fuzz tests use, which are never run, if all that the initialisers do is compute a value:
+// dropUnneeded takes out the initializers of variables that only benchmarks, examples and
+// fuzz tests use, which are never run, if all that the initializers do is compute a value:
 // nobody can tell that they have not run. Benchmarks like to have long inputs, which
 // would take longer to make than the tests to run.
 func (x *unit) dropUnneeded(fset *token.FileSet) {

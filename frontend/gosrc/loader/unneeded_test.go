@@ -91,7 +91,7 @@ func FuzzF(f *testing.F) { _ = dropFuzzed }
 func Example() { _ = dropLong }
 `
 
-// TestUnneeded looks which initialisers are left: the names say what has to happen.
+// TestUnneeded looks which initializers are left: the names say what has to happen.
 func TestUnneeded(t *testing.T) {
 	fset := token.NewFileSet()
 	sizes := types.SizesFor("gc", "amd64")

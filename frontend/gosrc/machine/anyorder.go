@@ -64,7 +64,7 @@ func (m *Machine) keysLeft(t *compile.Type, it []uint64) (n int) {
 	return n
 }
 
-// pickKey goes on with one of these keys, or ends the loop if there is none.
+// pickKey continues with one of these keys, or ends the loop if there is none.
 func (m *Machine) pickKey(g *goroutine, t *compile.Type, it, to []uint64, which int) {
 	to[0] = 0
 	if it[0] == 0 {

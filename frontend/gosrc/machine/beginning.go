@@ -2,7 +2,7 @@ package machine
 
 import "slices"
 
-// The memory of the beginning is that of all global variables and of what the initialisers
+// The memory of the beginning is that of all global variables and of what the initializers
 // have made: megabytes, if a program imports much, of which an execution changes
 // little. So a machine knows in which pages of it something was written since a state was
 // loaded: only these are taken back to load another one, and only in these it is
@@ -16,7 +16,7 @@ const pageBits = 6
 type beginning struct {
 	end    uint32   // of that memory; 0: the machine has none yet
 	pages  []uint32 // in which something was written, or a shadow was
-	listed []bool   // by page: it stands in pages
+	listed []bool   // by page: it is in pages
 }
 
 // soil notes that a word is about to be written, or its shadow.
@@ -36,8 +36,8 @@ func (m *Machine) span(p uint32) (from, to uint32) {
 }
 
 // clean makes the memory that of f, the machine in the initial state. The objects of the
-// beginning stay what they are as long as an execution goes on, and the numbers of
-// locations, which stand beside the shadows, are the same in all states.
+// beginning stay what they are as long as an execution continues, and the numbers of
+// locations, which are beside the shadows, are the same in all states.
 func (m *Machine) clean(f *Machine) {
 	if m.end == 0 {
 		m.mem = append(m.mem[:0], f.mem...)

@@ -174,8 +174,8 @@ func (m *Machine) deferRefs(id uint32, f func(uint64)) {
 	}
 }
 
-// unwind calls the next deferred call of the frame on top, or goes on as the
-// frame's mode says. It returns false if the goroutine cannot go on.
+// unwind calls the next deferred call of the frame on top, or continues as the
+// frame's mode says. It returns false if the goroutine cannot continue.
 func (m *Machine) unwind(g *goroutine) bool {
 	for {
 		f := g.top()
@@ -184,7 +184,7 @@ func (m *Machine) unwind(g *goroutine) bool {
 			g.panics = p.next
 			f.mode = recovered
 			if p.next != nil && p.next.goexit && p.next.frame >= len(g.frames)-1 {
-				// A panic during Goexit that was recovered: Goexit goes on.
+				// A panic during Goexit that was recovered: Goexit continues.
 				f.mode = panicking
 			}
 		}
@@ -262,7 +262,7 @@ func (m *Machine) unwind(g *goroutine) bool {
 }
 
 // dropPanics forgets the panics that a later one has overtaken: it unwinds the
-// frame whose deferred calls ran because of them. A Goexit stays, it goes on if
+// frame whose deferred calls ran because of them. A Goexit stays, it continues if
 // the panic is recovered.
 func (m *Machine) dropPanics(g *goroutine) {
 	depth := len(g.frames) - 1
@@ -354,7 +354,7 @@ func (m *Machine) recoverPanic(g *goroutine) (t, w uint64) {
 }
 
 // uncaught does what a panic does that nobody recovers, when no frame is left. It
-// returns false if the goroutine cannot go on.
+// returns false if the goroutine cannot continue.
 func (m *Machine) uncaught(g *goroutine) bool {
 	p := g.panics
 	if p.goexit {

@@ -14,9 +14,8 @@ package machine
 
 const manyReads = 1 << 63
 
-// accessCost is what an access to memory that others can reach takes of the budget of a
-// step: a computation with many of them may wait for another goroutine, and lets it go
-// on.
+// accessCost is what an access to memory that others can reach takes of the budget of a step: a
+// computation with many of them may wait for another goroutine, and lets it continue.
 const accessCost = stepBudget / 5000
 
 func epoch(g *goroutine) uint64 { return uint64(g.number+1)<<32 | uint64(g.tick) }
@@ -42,7 +41,7 @@ func (m *Machine) clock(handle uint32) []uint32 {
 	return m.clocks[handle+1 : handle+1+n]
 }
 
-// before tells whether what an epoch stands for happens before what g does now.
+// before tells whether what an epoch represents happens before what g does now.
 func (m *Machine) before(e uint64, g *goroutine) bool {
 	t := int32(e>>32) - 1
 	if t == g.number {
@@ -70,7 +69,7 @@ func (m *Machine) unordered(r uint64, g *goroutine) uint64 {
 	return 0
 }
 
-// join makes what clock h stands for happen before what g does from now on.
+// join makes what clock h represents happen before what g does from now on.
 func (m *Machine) join(g *goroutine, h uint32) {
 	if h == 0 {
 		return
@@ -120,7 +119,7 @@ func (m *Machine) joinAll(g *goroutine) {
 	}
 }
 
-// acquire orders what released the synchronisation object at p before g.
+// acquire orders what released the synchronization object at p before g.
 func (m *Machine) acquire(g *goroutine, p uint64) { m.join(g, m.shadow[m.addr(p)].s) }
 
 // release orders what g has done before those who acquire the object at p.

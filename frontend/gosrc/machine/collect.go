@@ -61,7 +61,7 @@ func (m *Machine) allocated(words int) {
 	m.since += words + objectWords
 	if m.since >= max(m.wait, leastGarbage) && !m.overdue && m.sys.first != m {
 		m.overdue = true
-		// It is asked at the next jump back whether to go on.
+		// It is asked at the next jump back whether to continue.
 		if m.budget >= 0 {
 			m.left += m.budget + 1
 			m.budget = -1
@@ -200,7 +200,7 @@ func (m *Machine) compact(first int) {
 			}
 		}
 	}
-	// moved returns where what was at an address is; edge: or what comes behind it.
+	// moved returns where what was at an address is; edge: or what comes after it.
 	moved := func(a uint32, edge bool) (uint32, bool) {
 		if a < start {
 			return a, true
@@ -275,7 +275,7 @@ func (c *collector) forget(objs int) {
 // of an operation; see [Machine.finish].
 type aborted struct{}
 
-// chunk is how many words are copied until it is asked whether to go on.
+// chunk is how many words are copied until it is asked whether to continue.
 const chunk = 1 << 18
 
 // grown returns a slice with n zeros behind s. It panics if the computation has to end.

@@ -5,12 +5,12 @@ import (
 	"cpor/system"
 )
 
-// Lost appends the goroutines that can never go on again, although others may go on for
+// Lost appends the goroutines that can never continue again, although others may continue for
 // ever: none of those that can reaches what they wait for (Saioc, Lange, Møller, "Dynamic
 // partial deadlock detection and recovery via garbage collection", ASPLOS 2025). Nobody is
 // lost by being left out: a goroutine that waits reaches nothing for others as long as
 // nobody reaches what it waits for, global variables are reached by all, and timers can
-// always go on. Goroutines of initialisers may wait forever.
+// always continue. Goroutines of initializers may wait forever.
 func (m *Machine) Lost(ts []int) []int {
 	if m.exited {
 		return ts
@@ -68,7 +68,7 @@ func (m *Machine) Lost(ts []int) []int {
 }
 
 // waitsOn returns the objects of which one must be used by another goroutine before g can
-// go on; ok is false if it can go on as it is, or if that is not known.
+// continue; ok is false if it can continue as it is, or if that is not known.
 func (m *Machine) waitsOn(g *goroutine) (on []uint64, ok bool) {
 	i := g.pending()
 	if g.daemon || g.unstarted || g.delivered || i == nil || !i.Op.Synchronises() {

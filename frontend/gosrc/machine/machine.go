@@ -2,9 +2,9 @@
 //
 // # Transitions
 //
-// A transition is one synchronisation operation with the computation that follows it, up to the
+// A transition is one synchronization operation with the computation that follows it, up to the
 // next one. That is enough for programs without data races, which the memory model promises
-// sequential consistency: between two synchronisation operations a goroutine reads only what it
+// sequential consistency: between two synchronization operations a goroutine reads only what it
 // wrote itself or what happened before, so that nobody can tell at which moment in between it
 // computed. Every execution is checked for races on the way ([clocks.go], for stored states
 // [history.go]); a program with one gets no verdict but that race. Why the first race is found
@@ -15,13 +15,13 @@
 // up to its first access that races, and the clocks, which depend on the equivalence class
 // alone, say so. Accesses to memory that several goroutines can reach are also shown as accesses
 // of the transition. In a program without races that adds no dependence: two that conflict are
-// ordered by synchronisation already. With races it keeps the contract of package system.
+// ordered by synchronization already. With races it keeps the contract of package system.
 //
 // # Transitions for each access
 //
 // A program that was compiled with compile.Mode.Memory has an instruction before each
 // access to memory, [compile.Pause], where a transition ends if others can reach that
-// memory. So a transition is one synchronisation operation or one access, with the
+// memory. So a transition is one synchronization operation or one access, with the
 // computation that follows it, which touches nothing that others can reach; no argument
 // about races is needed, and a race is no failure. What is accessed by one instruction
 // (a value of any size, an operation on a map, append, copy) is accessed at once.
@@ -36,14 +36,14 @@
 //
 // A meeting at a channel without a buffer is a transition of the one who comes to a
 // goroutine that waits: a sender to a receiver, or a select with a default. The other
-// one goes on in a transition of its own, which depends on nothing else. Who
+// one continues in a transition of its own, which depends on nothing else. Who
 // waits is read of all goroutines, and of those that may be created next, because
 // an access that decides whether a transition is enabled belongs to it.
 //
 // # Time
 //
 // The clock stands except when an alarm goes off: a sleeping goroutine, or the
-// goroutine that stands for a timer, goes on when no armed alarm is due earlier, and sets
+// goroutine that represents a timer, continues when no armed alarm is due earlier, and sets
 // the clock to its deadline. Arming an alarm reads the clock, going off writes it.
 //
 // With [Options.Alarms] = n the n-th alarm that goes off is the last one: whether one can go
@@ -100,7 +100,7 @@ const (
 // shadow is what is known of a word of memory besides its value.
 type shadow struct {
 	w, r uint64 // the last write and read, see clocks.go
-	s    uint32 // the clock of a synchronisation object
+	s    uint32 // the clock of a synchronization object
 	loc  uint32 // the location's number plus one, if it was asked for
 }
 
@@ -140,7 +140,7 @@ type gstate struct {
 	status    status
 	unstarted bool
 	daemon    bool // a timer: may wait forever
-	// an initialiser has started it, or one that did: the end of the test does not wait for it
+	// an initializer has started it, or one that did: the end of the test does not wait for it
 	behind    bool
 	parked    bool // it waits where polls can see it
 	delivered bool // a partner has completed what it waits for
@@ -251,7 +251,7 @@ type Machine struct {
 
 	track    bool
 	accesses []system.Access
-	touched  []uint32 // for each location where it may stand in accesses, if these are many
+	touched  []uint32 // for each location where it may be in accesses, if these are many
 	out      system.Outcome
 	fresh    uint32 // memory from here on was allocated in this step
 	freshObj int
@@ -259,11 +259,11 @@ type Machine struct {
 	outText  uint64 // what was printed, if it is part of the state
 	output   []byte // what was printed, if it is collected
 	collect  bool
-	budget   int64   // instructions until it is asked whether to go on
-	left     int64   // those behind them
+	budget   int64   // instructions until it is asked whether to continue
+	left     int64   // those after them
 	reserved int64   // bytes that the memory is about to grow by
 	met      bool    // this step has come to memory that others can reach
-	setup    bool    // the initialisers run
+	setup    bool    // the initializers run
 	refused  []frame // of the initializer that was refused last
 	told     told
 	story    story
@@ -439,14 +439,14 @@ func (m *Machine) addr(p uint64) uint32 { return m.objs[p>>32].base + uint32(p) 
 
 // set writes a word that the running step may change.
 func (m *Machine) set(a uint32, v uint64) {
-	if a < m.fresh && !m.setup { // initialisers are not taken back
+	if a < m.fresh && !m.setup { // initializers are not taken back
 		m.log = append(m.log, undo{undoWord, a, m.mem[a]})
 		m.soil(a)
 	}
 	m.mem[a] = v
 }
 
-// initialises returns where a goroutine is in the initialiser of a package of the standard
+// initialises returns where a goroutine is in the initializer of a package of the standard
 // library, if the innermost one is that of such a package; else nil.
 func (g *goroutine) initialises() (*compile.Func, int32) {
 	for i := len(g.frames) - 1; i >= 0; i-- {

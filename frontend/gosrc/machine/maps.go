@@ -7,7 +7,7 @@ import (
 	"cpor/frontend/gosrc/compile"
 )
 
-// A map's object is a header; its entries stand in another object in the order in
+// A map's object is a header; its entries are in another object in the order in
 // which they were inserted, and a third one is a hash table of their places. So the
 // order in which a map is ranged over is a function of what was done to it.
 //

@@ -361,8 +361,8 @@ var enterNatives = sync.OnceFunc(func() {
 			m.release(g, r[0])
 		}
 	})
-	// A point that is not there before the word, or the one behind it, has one of some
-	// bits. The one behind it is only looked at. Who gives releases, who takes acquires:
+	// A point that is not there before the word, or the one after it, has one of some
+	// bits. The one after it is only looked at. Who gives releases, who takes acquires:
 	// to take bytes orders nothing before those who give more.
 	enter(native{name: "internal/cpor.WaitBits",
 		alts: func(m *Machine, g *goroutine, r []uint64) int {
@@ -655,13 +655,13 @@ func (m *Machine) mark(g *goroutine, p uint64) {
 // of it, though nothing orders it and an earlier Wait.
 //
 // Whether an Add finds zero depends on the order of it and other Adds and Dones, which are
-// independent otherwise (see shares.go). It matters only behind a Wait that is not ordered with
-// the Add. Then the Add reads what says so: one token, or that there is none. So it depends on
-// who put or takes that token, and in some explored order it finds zero if it does in any. An
-// Add and a Wait always depend on each other, so that equivalent executions agree on which Waits
-// are earlier, and clocks depend on the class alone. A Wait that comes later needs no such
-// thing: another class has it before the Add, whose zero lets it go on, unless it can only go on
-// by a Done for which there is no Add then, which is a panic.
+// independent otherwise (see shares.go). It matters only behind a Wait that is not ordered with the
+// Add. Then the Add reads what says so: one token, or that there is none. So it depends on who put
+// or takes that token, and in some explored order it finds zero if it does in any. An Add and a
+// Wait always depend on each other, so that equivalent executions agree on which Waits are earlier,
+// and clocks depend on the class alone. A Wait that comes later needs no such thing: another class
+// has it before the Add, whose zero lets it continue, unless it can only continue by a Done for
+// which there is no Add then, which is a panic.
 func (m *Machine) begins(g *goroutine, p uint64) {
 	zero := false
 	if m.unordered(m.shadow[m.addr(p+wgWaits)].r, g) != 0 {
@@ -712,7 +712,7 @@ func (m *Machine) readShare(g *goroutine, p uint64) {
 	}
 }
 
-// nilSync panics if a synchronisation object is nil.
+// nilSync panics if a synchronization object is nil.
 func (m *Machine) nilSync(g *goroutine, p uint64) bool {
 	if p>>32 != 0 {
 		return false
@@ -739,7 +739,7 @@ func (m *Machine) panicText(g *goroutine, s string) {
 	m.panic(g, uint64(m.sys.stringType.ID), m.str(s))
 }
 
-// put writes a word of a synchronisation object.
+// put writes a word of a synchronization object.
 func (m *Machine) put(p, v uint64) {
 	m.touchWord(p, true)
 	m.set(m.addr(p), v)
@@ -881,7 +881,7 @@ func (m *Machine) atomicAccess(g *goroutine, p uint64, write bool) {
 	}
 }
 
-// alarmOf returns the goroutine that stands for a timer.
+// alarmOf returns the goroutine that represents a timer.
 func (m *Machine) alarmOf(w uint64) *goroutine { return m.gors[int(w)-1] }
 
 func (m *Machine) alarm(n int32) { m.touch(m.loc(locName{kind: alarmLoc, a: n}), true) }
@@ -891,7 +891,7 @@ func (m *Machine) clockRead() { m.touch(m.loc(locName{kind: clockLoc}), false) }
 // tickRoom is what deadlines are rounded up to, where the clock ticks, in nanoseconds.
 const tickRoom = 1000
 
-// ticks tells whether the clock that the program reads goes on by a nanosecond with each
+// ticks tells whether the clock that the program reads continues by a nanosecond with each
 // step: no program in Go reads the same time twice, and some rely on it. What a goroutine
 // reads is the time that has passed, and the steps that happened before as a function of
 // its vector clock. So it grows along happens-before, and is the same in executions that
@@ -970,7 +970,7 @@ func (m *Machine) due(g *goroutine) bool {
 	return at <= m.now || m.quiet(g, true)
 }
 
-// settled tells whether synctest.Wait may return: nobody else in the bubble can run, and no
+// settled tells whether synctest.Wait may return: no one else in the bubble can run, and no
 // alarm is due by now.
 func (m *Machine) settled(g *goroutine) bool {
 	if !m.quiet(g, false) {
@@ -1043,7 +1043,7 @@ func (m *Machine) deadlineOf(g *goroutine) int64 {
 }
 
 // quiet tells whether nobody can run but those who wait for their alarms: nobody in the
-// bubble, if g is in one. Before time passes, who waits for that in synctest.Wait goes on.
+// bubble, if g is in one. Before time passes, who waits for that in synctest.Wait continues.
 // The enabledness of x changes only by transitions of x, and by transitions of others
 // that they are awake for; all these write awake locations.
 func (m *Machine) quiet(g *goroutine, passes bool) bool {
@@ -1071,7 +1071,7 @@ func (m *Machine) inWait(x *goroutine) bool {
 	return i != nil && i.Op == compile.Sync && natives[i.N].name == "testing/synctest.Wait"
 }
 
-// ready tells whether a goroutine can go on without an alarm.
+// ready tells whether a goroutine can continue without an alarm.
 func (m *Machine) ready(x *goroutine) bool {
 	if x.unstarted || x.delivered {
 		return true

@@ -11,9 +11,9 @@ import (
 //
 // Most tests of a package need little of what all the packages that it imports set up. So where
 // an initializer does what cannot be explored, it is given up there, what it would have set is
-// poisoned, and the program goes on: the test that touches what is poisoned is refused, and so
+// poisoned, and the program continues: the test that touches what is poisoned is refused, and so
 // is an initializer, which poisons what it would have set in turn. If a function called init is
-// given up, the package goes on with the next one; if the value of a variable is, all is given
+// given up, the package continues with the next one; if the value of a variable is, all is given
 // up that the package initializes behind it.
 //
 // What is poisoned are the variables that may be changed by what was left out and by the
@@ -48,7 +48,7 @@ func (m *Machine) giveUp(g *goroutine, u *Unsupported) bool {
 	rest := f.fn
 	i := f.fn.Code[f.pc]
 	if i.Op == compile.CallF && k+1 < len(frames) && f.fn.Calls[i.N].Result == 0 {
-		rest = nil // the next function goes on
+		rest = nil // the next function continues
 	}
 	why := poison{pkg: f.fn.SSA.Pkg.Pkg.Path(), what: u.What}
 	if len(u.Path) > 0 {

@@ -26,9 +26,9 @@ type Ending struct {
 	Late bool
 	// Running are the goroutines that have not ended and do not wait forever.
 	Running []Stack
-	// GoesOn tells whether somebody can go on, a timer perhaps.
+	// GoesOn tells whether somebody can continue, a timer perhaps.
 	GoesOn bool
-	// Lost are those of Stacks that can never go on, whatever the others do.
+	// Lost are those of Stacks that can never continue, whatever the others do.
 	Lost []Stack
 }
 
@@ -160,7 +160,7 @@ func (m *Machine) Early(t int) bool {
 	return false
 }
 
-// waitsFor says why a goroutine cannot go on, and who could have woken it.
+// waitsFor says why a goroutine cannot continue, and who could have woken it.
 func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 	i, r := g.pending(), g.regs()
 	wakers := func(p uint64, what string) string { return m.wakers(g, p, what) }
@@ -363,7 +363,7 @@ type lockKey struct {
 	reader int32
 }
 
-// synchronises notes what is told of those who wait at the end.
+// synchronises notes what learns of those who wait at the end.
 func (r *Report) synchronises(m *Machine, g *goroutine, i *compile.Instr, regs []uint64) {
 	if i.Op != compile.Sync || len(regs) == 0 || regs[0]>>32 == 0 {
 		return
@@ -434,7 +434,7 @@ func (r *Report) raced(m *Machine, g *goroutine, p, earlier uint64, wrote, write
 func (m *Machine) Output() string { return m.text(m.outText) }
 
 // Alive tells whether a goroutine has not ended that the end of a test must wait for:
-// neither a timer nor one that an initialiser has started.
+// neither a timer nor one that an initializer has started.
 func (m *Machine) Alive(t int) bool {
 	return t < len(m.gors) && m.gors[t].status == alive && !m.gors[t].daemon && !m.gors[t].behind
 }

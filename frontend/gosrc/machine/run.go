@@ -48,16 +48,16 @@ func flag(b bool) (w uint64) {
 }
 
 // turn tells whether a computation is interrupted before the instruction pc. It may wait
-// for another goroutine without synchronising, if it looks at memory that others
+// for another goroutine without synchronizing, if it looks at memory that others
 // can reach.
 func (m *Machine) turn(fn *compile.Func, pc int32) bool {
 	return m.met && m.budget >= outOfMemory/2 && !m.sys.halted() && fn.Interruptible(pc)
 }
 
-// slice is how many instructions are executed until it is asked whether to go on.
+// slice is how many instructions are executed until it is asked whether to continue.
 const slice = 500_000
 
-// refill tells whether a computation that has used its instructions goes on.
+// refill tells whether a computation that has used its instructions continues.
 func (m *Machine) refill() bool {
 	if m.overdue && !m.sys.halted() {
 		m.reclaim()
@@ -72,7 +72,7 @@ func (m *Machine) refill() bool {
 }
 
 // run computes until the next instruction synchronises. Each call of a function, and
-// each return, loads the frame anew.
+// each return, loads the frame again.
 func (m *Machine) run(g *goroutine) stop {
 	if len(g.frames) == 0 {
 		return atEnd
@@ -848,7 +848,7 @@ func (m *Machine) run(g *goroutine) stop {
 	}
 }
 
-// endOf tells why a goroutine that cannot go on stops.
+// endOf tells why a goroutine that cannot continue stops.
 func (m *Machine) endOf(g *goroutine) stop {
 	if g.status == failed {
 		return atFault

@@ -17,7 +17,7 @@ import (
 // A goroutine puts a token at the place with the number that its next child will
 // have, or the next free one. A goroutine looks first at the place with its own
 // number among those of its creator: wg.Add(1); go f() and wg.Done() in f use the same
-// place, and nobody else does.
+// place, and no one else does.
 //
 // The shares are a slice of words in the object: for each goroutine that has ever
 // added, in the order of their numbers, the number plus one, the places with a token, and

@@ -521,7 +521,7 @@ var syncTexts = map[string]string{
 }
 
 // paused returns the pointer to the memory that a goroutine is about to access, if it
-// stands before an access.
+// is before an access.
 func (g *goroutine) paused() (p uint64, ok bool) {
 	f := g.top()
 	if f.pc == 0 {
@@ -534,7 +534,7 @@ func (g *goroutine) paused() (p uint64, ok bool) {
 	return g.regs()[i.A], true
 }
 
-// Paused tells whether a goroutine stands before an access to memory.
+// Paused tells whether a goroutine is before an access to memory.
 func (m *Machine) Paused(t int) bool {
 	g := m.gors[t]
 	if g.status != alive || g.unstarted || len(g.frames) == 0 || g.delivered {

@@ -211,7 +211,7 @@ func (m *Machine) touchWord(p uint64, write bool) {
 	}
 }
 
-// alternatives returns the ways in which a goroutine can go on now, in m.scratch.
+// alternatives returns the ways in which a goroutine can continue now, in m.scratch.
 func (m *Machine) alternatives(g *goroutine, i *compile.Instr, r []uint64) []alternative {
 	alts := m.scratch[:0]
 	switch i.Op {
@@ -354,7 +354,7 @@ func (m *Machine) Draws(t int) bool {
 // taken. Equal actions are what a fair run-time does not leave out forever.
 func (m *Machine) Action() uint64 { return m.action }
 
-// finish computes up to the next synchronisation.
+// finish computes up to the next synchronization.
 func (m *Machine) finish(g *goroutine) system.Outcome {
 	m.out.Kind = system.Moved
 	why := atFault
@@ -387,7 +387,7 @@ func (m *Machine) resume(g *goroutine, i *compile.Instr, r []uint64) {
 	g.top().pc++
 }
 
-// execute performs a synchronisation operation.
+// execute performs a synchronization operation.
 func (m *Machine) execute(g *goroutine, i *compile.Instr, r []uint64, a alternative) {
 	switch i.Op {
 	case compile.Go:

@@ -17,11 +17,11 @@ import (
 	"cpor/system"
 )
 
-// stepBudget is after how many instructions a computation that does not synchronise
+// stepBudget is after how many instructions a computation that does not synchronize
 // is given up.
 const stepBudget = 50_000_000
 
-// setupBudget is the same for an initialiser: they run once for all executions.
+// setupBudget is the same for an initializer: they run once for all executions.
 const setupBudget = 10 * stepBudget
 
 // outOfMemory is the budget of a computation that has taken too much memory: it is given up
@@ -210,7 +210,7 @@ func (s *System) command() string {
 	return name
 }
 
-// begin runs the initialisers and puts the first goroutine before its first step.
+// begin runs the initializers and puts the first goroutine before its first step.
 func (s *System) begin(fn *compile.Func, args []uint64) error {
 	m := &Machine{sys: s, p: s.p, setup: true, collect: true}
 	m.objs = append(m.objs, object{})
@@ -257,7 +257,7 @@ func (m *Machine) stepBudget() int64 {
 	return stepBudget
 }
 
-// initialise calls an initialiser; other goroutines run when it waits for them.
+// initialise calls an initializer; other goroutines run when it waits for them.
 func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
 	m.push(g, fn, -1)
 	for {
@@ -354,7 +354,7 @@ func (s *System) refuse(what string, stack []token, m *Machine) {
 			u.Path = append(u.Path, Place{t.fn.Name, pos})
 		}
 	}
-	if len(u.Path) == 0 { // the library's own initialisers and goroutines
+	if len(u.Path) == 0 { // the library's own initializers and goroutines
 		for _, t := range stack {
 			if pos := m.posOf(t); pos.Line > 0 && t.fn.Name != "cpor.Refuse" {
 				u.Path = append(u.Path, Place{t.fn.Name, pos})
@@ -440,7 +440,7 @@ func (s *System) Raced() []string {
 // Outcomes tells whether output is a part of the state.
 func (s *System) Outcomes() bool { return s.o.Outcomes }
 
-// violationName is a violation as it stands in encoded states.
+// violationName is a violation as it appears in encoded states.
 type violationName struct {
 	kind    system.ViolationKind
 	message string

@@ -21,7 +21,7 @@ var systemZones = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/u
 	"/etc/zoneinfo"}
 
 // data returns the text that a zone is read from. Installed tells whether there are any.
-// What stands in the Go installation comes first, so that a program is the same on all
+// What is in the Go installation comes first, so that a program is the same on all
 // machines.
 func (z *zones) data(goroot, name string) (text string, found, installed bool) {
 	z.mu.Lock()

@@ -73,7 +73,7 @@ func TestOrder(t *testing.T) {
 		return prog
 	}
 	prog := fresh()
-	// The execution in which the lowest number goes on makes the child of first first.
+	// The execution in which the lowest number continues makes the child of first first.
 	m := prog.NewMachine()
 	m.Load(prog.Initial()[0])
 	for moved := true; moved; {
@@ -175,7 +175,7 @@ func TestLong(t *testing.T) {
 	}
 	write("!=")
 	pkg, prog := load()
-	// All the others go on before the test does.
+	// All the others continue before the test does.
 	m := prog.NewMachine()
 	m.Load(prog.Initial()[0])
 	tr := &trace.Trace{}

@@ -141,7 +141,7 @@ func (g *gen) covered(s syntax.Stmt, from int) {
 }
 
 // canWait notes that the statement is executed when the transition from the last point
-// is, at which it can wait. A block that cannot go on is never executed in part.
+// is, at which it can wait. A block that cannot continue is never executed in part.
 func (g *gen) canWait() {
 	if g.quiet == 0 {
 		g.waits = int32(len(g.p.Points) - 1)

@@ -457,7 +457,7 @@ func (g *gen) loopsAround() int {
 func (g *gen) full() bool { return len(g.p.Code) > MaxCode }
 
 // point ends the transition that is being compiled and begins the next one,
-// unless the statement stands in an atomic block.
+// unless the statement is in an atomic block.
 func (g *gen) point() {
 	if g.quiet > 0 {
 		return

@@ -16,7 +16,7 @@ import (
 type LTL struct {
 	Name    string
 	Pos     source.Pos
-	Text    string // of the formula, as it stands in the file
+	Text    string // of the formula, as it appears in the file
 	Formula ltl.Formula
 	// Predicates are the state predicates of the formula that may fail to be
 	// evaluated.
@@ -30,7 +30,7 @@ type Predicate struct {
 	Pos     source.Pos
 	Prop    string   // the proposition that is the whole predicate
 	Atoms   []string // the propositions of the formula that it is made of
-	Initial bool     // it stands under no temporal operator: only initial states matter
+	Initial bool     // it is under no temporal operator: only initial states matter
 }
 
 // Prop is an atomic proposition of the properties: an expression of type bool
@@ -690,7 +690,7 @@ type eachCase struct {
 	value int64
 }
 
-// eachCases unrolls the cases of a select that stand for several.
+// eachCases unrolls the cases of a select that represent several.
 func (g *gen) eachCases(s *syntax.SelectStmt) []eachCase {
 	var list []eachCase
 	for _, c := range s.Cases {

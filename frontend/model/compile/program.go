@@ -394,7 +394,7 @@ type SelectCase struct {
 	Vals []int32 // registers of the value's leaves; none if a received value is dropped
 	Cond int32   // register with the guard's value
 	Site int32   // of a violation by this case: a send on a closed channel
-	Text string  // the case as it stands in the source, for people
+	Text string  // the case as it appears in the source, for people
 	// Of a receive: the message must match, it is not taken out, and the channel may be
 	// a bag, so that there may be several messages to receive.
 	Match   []LeafMatch
@@ -418,7 +418,7 @@ type GoSite struct {
 // PrintSite is a print statement.
 type PrintSite struct {
 	Parts []PrintPart
-	Regs  []int32 // of the leaves of the parts that are values, one after the other
+	Regs  []int32 // of the leaves of the parts that are values, one after another
 }
 
 // PrintPart is what one operand of a print shows: a text, or if Type is not nil a value.

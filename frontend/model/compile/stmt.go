@@ -742,7 +742,7 @@ func (g *gen) forStmt(s *syntax.ForStmt, label string) {
 }
 
 // rangeStmt compiles for k, v := range x, where x is a number, an array or a
-// channel, as the loop that it stands for.
+// channel, as the loop that it represents.
 func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 	n := len(g.alive)
 	g.header(s, s.X.End())
@@ -1105,7 +1105,7 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 	g.alive = g.alive[:n]
 }
 
-// caseText returns the head of a case of select for people; where it stands for
+// caseText returns the head of a case of select for people; where it represents
 // several cases, with the value of its variable.
 func (g *gen) caseText(c eachCase) string {
 	if c.Comm == nil {

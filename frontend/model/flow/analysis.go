@@ -452,7 +452,7 @@ func less(x, y value) (value, value) {
 func notLess(x, y value) (value, value) { return x.atLeast(y.lo), y.atMost(x.hi) }
 
 // step computes what an instruction without jumps leaves in its registers; it
-// returns false if no execution goes on behind it.
+// returns false if no execution continues after it.
 func (a *Analysis) step(in *compile.Instr, env []value) bool {
 	p := a.p
 	inType := func(v int64) (int64, bool) {

@@ -249,7 +249,7 @@ func (x value) times(y value) value {
 	return between(slices.Min(p[:]), slices.Max(p[:]))
 }
 
-// width returns the numbers of so many bits; 0 bits stand for an unknown width.
+// width returns the numbers of so many bits; 0 bits represent an unknown width.
 func width(bits int, signed bool) value {
 	switch {
 	case bits == 0 || bits >= 64:

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// random returns a value and the numbers that it stands for, all small.
+// random returns a value and the numbers that it represents, all small.
 func random(r *rand.Rand) (value, []int64) {
 	lo := r.Int64N(20) - 10
 	hi := lo + r.Int64N(8)

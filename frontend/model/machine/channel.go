@@ -261,7 +261,7 @@ func (m *Machine) take(c *compile.SelectCase, ch *compile.Chan, regs []int64, pl
 	m.receive(c, regs, ch, slot+1)
 	m.syncs.slot(ch, place)
 	m.syncs.shift(ch, place, ch.Cap-1)
-	if ch.Bag { // those behind it come forward
+	if ch.Bag { // those after it come forward
 		for i := place + 1; i < ch.Cap && m.read(slotLoc(ch, i)) != 0; i++ {
 			m.moveMessage(ch, slotLoc(ch, i)+1, slotLoc(ch, i-1)+1)
 			place = i

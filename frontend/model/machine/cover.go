@@ -16,7 +16,7 @@ type path struct {
 	last  [pathLen]int32 // a ring
 	n     int
 	early map[int32]uint64 // what the ring has lost
-	// Where the execution went on, if no jump was taken after the first fromAt.
+	// Where the execution continued, if no jump was taken after the first fromAt.
 	from, fromAt int
 	point        int  // where the step began
 	counter      int  // that commit was told

@@ -387,7 +387,7 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64, out *system.Outc
 }
 
 // nextAlt returns the number of the alternative after the one executed: the
-// last choice that has another value takes it, and those after it start anew.
+// last choice that has another value takes it, and those after it start again.
 func (m *Machine) nextAlt() uint64 {
 	for i := len(m.choices) - 1; i >= 0; i-- {
 		if m.choices[i].digit+1 < m.choices[i].radix {

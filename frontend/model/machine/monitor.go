@@ -10,7 +10,7 @@ import (
 
 // A monitor has Java's semantics and three locations: who is in it, how often
 // that thread has entered it, and who waits. Entering it again and leaving it
-// but for the last time touch the depth only, which nobody else touches.
+// but for the last time touch the depth only, which no one else touches.
 const (
 	monitorDepth   = 1
 	monitorWaiters = 2

@@ -25,7 +25,7 @@ import (
 // isomorphism (McKay, Practical graph isomorphism, Congressus Numerantium 30, 1981). Names and
 // symmetric threads are vertices; each thread and each location is an edge with a label, which
 // joins the names and threads in it. Vertices have ranks, which are refined by those of their
-// neighbours until that makes no difference. If names of one rank are left, each of them in turn
+// neighbors until that makes no difference. If names of one rank are left, each of them in turn
 // is made the first one. Nothing of this depends on which name is which, so all states of an
 // orbit come to the same ones. Two names are twins if exchanging them gives the same state, but
 // for the order of threads; then one of them is enough. So there is no bound, and the states
@@ -75,7 +75,7 @@ type renamer struct {
 	inBag    []bool
 	bags     []int        // the channels that are bags
 	slots    [][]slotCell // by point
-	vertices []int32      // of the edges, one after the other
+	vertices []int32      // of the edges, one after another
 	edges    []edge
 	joined   []int32 // of the edge that is being made
 	label    uint64  // of it

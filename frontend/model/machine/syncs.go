@@ -7,7 +7,7 @@ import (
 
 var _ system.Synchronising = (*Machine)(nil)
 
-// syncs is what a machine records of how a step synchronises. docs/locks.md has
+// syncs is what a machine records of how a step synchronizes. docs/locks.md has
 // the table: it is Go's memory model for what the language has from Go, and
 // Java's for monitors and semaphores.
 type syncs struct {

@@ -1102,7 +1102,7 @@ func (c *checker) quantifier(e *syntax.QuantExpr) operand {
 	return value(boolType)
 }
 
-// fold checks count, sum, min and max of what a variable stands for.
+// fold checks count, sum, min and max of what a variable represents.
 func (c *checker) fold(e *syntax.FoldExpr) operand {
 	word := e.Op.String()
 	t := intType
@@ -1136,7 +1136,7 @@ func (c *checker) fold(e *syntax.FoldExpr) operand {
 	return value(t)
 }
 
-// over checks what a quantifier's variable stands for, and what is said of it.
+// over checks what a quantifier's variable represents, and what is said of it.
 func (c *checker) over(e syntax.Expr, word, where string, id *syntax.Ident, d *syntax.Domain,
 	inside func()) {
 	var b Bounds
@@ -1355,8 +1355,8 @@ func (c *checker) fields(e *syntax.CompositeLit, t *Type) {
 	}
 }
 
-// meet notes an operation on a channel: one on an unbuffered channel cannot
-// stand in an atomic block, as it needs two threads.
+// meet notes an operation on a channel: one on an unbuffered channel cannot be in an atomic block,
+// as it needs two threads.
 func (c *checker) meet(n syntax.Node, t *Type) {
 	if t.Cap != 0 || c.body == nil {
 		return

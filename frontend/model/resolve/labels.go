@@ -133,7 +133,7 @@ func (c *checker) gotoStmt(s *syntax.BranchStmt, in *blockScope) {
 // noLabel reports an unknown label.
 func (c *checker) noLabel(id *syntax.Ident) {
 	if c.body.bad {
-		return // it may stand in what could not be read
+		return // it may be in what could not be read
 	}
 	var names []string
 	for n := range c.body.labels {

@@ -76,10 +76,10 @@ func (c *checker) noTemporal(e syntax.Expr, op syntax.Op) {
 	})
 }
 
-// maxEach bounds the cases that one case of a select stands for.
+// maxEach bounds the cases that one case of a select represents.
 const maxEach = 250
 
-// eachCase checks the head of a case that stands for several and declares its
+// eachCase checks the head of a case that represents several and declares its
 // variable, which is a constant in each of them.
 func (c *checker) eachCase(k *syntax.SelectCase) {
 	if k.Each == nil {

@@ -43,7 +43,7 @@ func Check(src *source.File, o Options) (*Program, error) {
 	return nil, all.Err()
 }
 
-// others returns the messages about the meaning that stand on other lines than those about the
+// others returns the messages about the meaning that are on other lines than those about the
 // syntax, which say why.
 func others(src *source.File, syntax, meaning *source.List) []*source.Message {
 	lines := map[int]bool{}
@@ -122,7 +122,7 @@ type checker struct {
 	unrolled   int      // copies that the quantifiers around make, 0 if none
 	body       *body    // the function, thread or init being checked
 
-	atomics map[*Object]bool // labels that stand in atomic blocks
+	atomics map[*Object]bool // labels that are in atomic blocks
 	init    *body
 	guarded []guarded
 }
@@ -544,8 +544,8 @@ func kindName(k ObjKind) string {
 	}[k]
 }
 
-// undefined reports a name that is not declared. want selects what could stand
-// there, for the suggestion; what names it.
+// undefined reports a name that is not declared. want selects what could be there, for the
+// suggestion; what names it.
 func (c *checker) undefined(id *syntax.Ident, what string, want func(*Object) bool) {
 	if c.file.Lost || c.body != nil && c.body.unnamed || id.Name == "_" {
 		if id.Name == "_" {

@@ -196,7 +196,7 @@ func (c *checker) alike(e syntax.Expr, t *Type) {
 }
 
 // steady tells whether an expression is a variable, or a field of one, that has the same value for
-// whatever a quantifier's variable stands for.
+// whatever a quantifier's variable represents.
 func (p *Program) steady(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:

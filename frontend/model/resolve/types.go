@@ -44,7 +44,7 @@ type Type struct {
 	// others.
 	Names map[int64]string
 
-	under *Type // of a declared type, what it stands for; else nil
+	under *Type // of a declared type, what it represents; else nil
 	// What cells and the like have found out about an Array, Struct or Chan: a
 	// type can contain another one exponentially often.
 	facts *facts
@@ -85,10 +85,10 @@ const (
 	Scalarset
 )
 
-// ObjKind tells what a name stands for.
+// ObjKind tells what a name represents.
 type ObjKind uint8
 
-// What a name can stand for.
+// What a name can represent.
 const (
 	ConstObj ObjKind = iota
 	TypeObj
@@ -105,7 +105,7 @@ const (
 	LostObj // a name that a statement with a syntax error may have declared
 )
 
-// Object is what a name stands for. Each declaration makes one.
+// Object is what a name represents. Each declaration makes one.
 type Object struct {
 	Kind  ObjKind
 	Name  string

@@ -10,7 +10,7 @@ import (
 	"cpor/frontend/source"
 )
 
-// Underlying returns what a declared type stands for, and other types unchanged.
+// Underlying returns what a declared type represents, and other types unchanged.
 func (t *Type) Underlying() *Type {
 	if t.under != nil {
 		return t.under

@@ -9,10 +9,10 @@
 // threads, atomic blocks, choices and quantifiers. docs/language.md describes it
 // for users. The tree knows nothing of names and types: that is package resolve.
 //
-// All syntax errors of a file come in one run: after an error the parser goes on
-// behind the statement or the declaration. [File.Broken] tells which declarations
-// had errors, and a [BadStmt] stands where a statement was that could not be read, so that
-// package resolve can check the others without complaining about what is missing.
+// All syntax errors of a file come in one run: after an error the parser continues after the
+// statement or the declaration. [File.Broken] tells which declarations had errors, and a [BadStmt]
+// stands where a statement was that could not be read, so that package resolve can check the others
+// without complaining about what is missing.
 //
 // Both are written here although go/scanner and go/parser exist: the scanner
 // must know '@', '..' after a number and our keywords, go/parser accepts no other
@@ -35,7 +35,7 @@ type File struct {
 	// Broken are the declarations that contain syntax errors, as far as they
 	// could be read; empty if Parse returned no error.
 	Broken map[Decl]bool
-	// Partial are those of Broken in whose bodies all that is broken stands in a
+	// Partial are those of Broken in whose bodies all that is broken is in a
 	// [BadStmt]: what surrounds it was read as it is meant.
 	Partial map[Decl]bool
 	// LostNames are those that broken declarations of constants, types and variables may
@@ -93,7 +93,7 @@ type (
 
 	// VarDecl is var a, b T = v, w. At the top level it declares shared
 	// variables, perhaps after a class: comm var x int. What is written
-	// monitor m, n stands for var m, n monitor; so with mutex and semaphore.
+	// monitor m, n represents var m, n monitor; so with mutex and semaphore.
 	//
 	//node:decl "var " Names [" " Type] [" = " Values]
 	VarDecl struct {
@@ -209,7 +209,7 @@ type (
 		Span
 		Elem TypeExpr
 	}
-	// AtomicType is atomic T: each access to such a variable or field synchronises.
+	// AtomicType is atomic T: each access to such a variable or field synchronizes.
 	//
 	//node:typeexpr "atomic " Elem
 	AtomicType struct {
@@ -409,7 +409,7 @@ type (
 	//
 	//node:stmt "skip"
 	SkipStmt struct{ Span }
-	// BadStmt stands for a statement with a syntax error. It occurs in declarations of
+	// BadStmt represents a statement with a syntax error. It occurs in declarations of
 	// [File.Broken] only.
 	//
 	//node:stmt ""
@@ -589,7 +589,7 @@ type (
 	}
 )
 
-// Domain is what the variable of a quantifier stands for: the numbers from Lo to Hi,
+// Domain is what the variable of a quantifier represents: the numbers from Lo to Hi,
 // both included, or the numbers of the threads Of a kind (Lo and Hi are nil).
 //
 //node:part

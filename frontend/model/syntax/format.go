@@ -59,7 +59,7 @@ type item struct {
 	pair     int  // the other bracket, or -1
 	within   int  // the innermost bracket that is open before it, or -1
 	clauseOf int  // the colon of the case that it belongs to, or -1
-	inline   bool // of such a colon: what follows stands on its line
+	inline   bool // of such a colon: what follows is on its line
 	group    bool // a bracket around statements, declarations, fields, or what a property says
 
 	// The layout.
@@ -295,8 +295,8 @@ func (f *formatter) oneLine(i, j int) bool {
 	return strings.IndexByte(f.text[f.items[i].from:f.items[j].from], '\n') < 0
 }
 
-// lines tells whether the statements directly within a bracket (-1: the file) stand on
-// lines of their own.
+// lines tells whether the statements directly within a bracket (-1: the file) are on lines of their
+// own.
 func (f *formatter) lines(group int) bool {
 	return group < 0 || f.items[group].group && !f.oneLine(group, f.items[group].pair)
 }
@@ -377,8 +377,8 @@ func (f *formatter) breakLines(file *File) {
 	}
 }
 
-// semicolon decides what becomes of one between statements; own tells whether these stand on
-// lines of their own.
+// semicolon decides what becomes of one between statements; own tells whether these are on lines of
+// their own.
 func (f *formatter) semicolon(i int, own bool) {
 	it := &f.items[i]
 	before := i - 1
@@ -422,7 +422,7 @@ func (f *formatter) clauseEnd(colon int) int {
 	}
 }
 
-// oneLineClause tells whether the statements of a case stand on its line.
+// oneLineClause tells whether the statements of a case are on its line.
 func (f *formatter) oneLineClause(colon int) bool {
 	end := f.clauseEnd(colon)
 	for end--; f.items[end].comment(); end-- {
@@ -481,9 +481,9 @@ func (f *formatter) blank(i, j int) bool {
 type line struct {
 	from, to int // its items
 	indent   int
-	empty    bool // an empty line stands before it
+	empty    bool // an empty line is before it
 	row      int  // the group of declarations or fields of which it is a row, or -1
-	whole    bool // nothing of it stands on other lines: it can be put into columns
+	whole    bool // nothing of it is on other lines: it can be put into columns
 }
 
 // print returns the text.
@@ -604,7 +604,7 @@ func (f *formatter) isTable(group int) bool {
 	return f.items[group].tok == tLparen || group > 0 && f.items[group-1].tok == tStruct
 }
 
-// leadsCase tells whether a comment on a line of its own stands before the first case, or
+// leadsCase tells whether a comment on a line of its own is before the first case, or
 // before another one and not deeper than it in the source.
 func (f *formatter) leadsCase(i int) bool {
 	column := func(i int) int {
@@ -627,7 +627,7 @@ func (f *formatter) together(a, b *line) bool {
 	return a.whole && b.whole && !b.empty && a.indent == b.indent && a.row == b.row
 }
 
-// cells are the parts of a line that stand in columns: a trailing comment, and before it
+// cells are the parts of a line that are in columns: a trailing comment, and before it
 // the statement, or in a row the names, the type and the value, as ranges of items.
 type cells struct{ code, typ, value, comment int }
 
@@ -653,7 +653,7 @@ func (f *formatter) cells(l *line) cells {
 	return c
 }
 
-// section writes lines whose cells stand in columns.
+// section writes lines whose cells are in columns.
 func (f *formatter) section(b *strings.Builder, lines []line) {
 	typed, valued := false, false // a row has a type, a value
 	all := make([]cells, len(lines))
@@ -675,7 +675,7 @@ func (f *formatter) section(b *strings.Builder, lines []line) {
 		l, c := &lines[i], all[i]
 		cell("", l.from, c.code)
 		if l.row >= 0 {
-			// Cells without a text stand before those with one only.
+			// Cells without a text are before those with one only.
 			if typed && c.code < l.to {
 				cell("\t", c.typ, c.value)
 			}
@@ -689,7 +689,7 @@ func (f *formatter) section(b *strings.Builder, lines []line) {
 		io.WriteString(w, "\n")
 	}
 	w.Flush()
-	if len(lines) == 1 { // what stands in it may be of several lines
+	if len(lines) == 1 { // what is in it may be of several lines
 		b.WriteString(strings.Repeat("\t", lines[0].indent))
 		b.WriteString(f.render(lines[0].from, lines[0].to))
 		b.WriteByte('\n')

@@ -43,7 +43,7 @@ func readGrammar(t *testing.T) *grammar {
 	return g
 }
 
-// flat returns the rules that a list stands for.
+// flat returns the rules that a list represents.
 func (g *grammar) flat(t *testing.T, list []*rule) []*rule {
 	var all []*rule
 	for _, r := range list {
@@ -53,7 +53,7 @@ func (g *grammar) flat(t *testing.T, list []*rule) []*rule {
 		case ok && name != "formula":
 			all = append(all, g.flat(t, g.Repository[name].Patterns)...)
 		case ok:
-			// its braces stand in themselves
+			// its braces are in themselves
 			all = append(all, g.flat(t, g.Repository[name].Patterns[1:])...)
 			all = append(all, g.Repository[name].Patterns[0])
 		default:
@@ -249,7 +249,7 @@ func TestGrammarInEngine(t *testing.T) {
 			}
 			units := 0
 			for i, r := range line {
-				// White space has no colour.
+				// White space has no color.
 				if got := scope[units]; !unicode.IsSpace(r) && coloured(got) != coloured(
 					own[at+i]) && differ < 3 {
 					differ++

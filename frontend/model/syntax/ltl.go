@@ -12,7 +12,7 @@ type (
 		Formula Expr
 	}
 
-	// TemporalExpr is an operator that stands in formulas of linear temporal
+	// TemporalExpr is an operator that is in formulas of linear temporal
 	// logic only: [] x, <> x, or x op y.
 	//
 	//node:expr
@@ -42,7 +42,7 @@ func (op TemporalOp) String() string {
 	return [...]string{"[]", "<>", "U", "W", "R", "->", "<->"}[op]
 }
 
-// EachCase makes a case of a select stand for one case for each value of a
+// EachCase makes a case of a select represent one case for each value of a
 // variable: case exists i in 0..N-1 { v := <-c[i] }: ...
 //
 //node:part
@@ -160,7 +160,7 @@ func (p *parser) binaryTemporal(pos source.Pos, x Expr) Expr {
 	}
 	p.next()
 	if p.s.autoSemi && p.s.tok == tSemi {
-		p.next() // the formula goes on in the next line
+		p.next() // the formula continues in the next line
 	}
 	h := p.height
 	p.enter()

@@ -8,7 +8,7 @@ import (
 	"cpor/internal/human"
 )
 
-// maxNesting bounds how deeply constructs may stand inside each other, and
+// maxNesting bounds how deeply constructs may be inside each other, and
 // maxHeight how high the tree of an expression may be (a + b + c is a tree of
 // height 3). They keep every recursion over the tree far from the end of the
 // stack; no model written by hand or by a sane generator comes near them.
@@ -45,8 +45,8 @@ func Parse(f *source.File) (*File, error) {
 
 // What a panic of the parser carries; none leaves Parse.
 type (
-	bailStmt  struct{} // go on behind the statement or declaration
-	bailDecl  struct{} // go on with the next top-level declaration
+	bailStmt  struct{} // continue after the statement or declaration
+	bailDecl  struct{} // continue with the next top-level declaration
 	bailParse struct{} // give up
 )
 
@@ -186,7 +186,7 @@ func ownDecl(t token) bool {
 }
 
 // atMargin tells whether the current token is a keyword of a top-level
-// declaration in the first column: the place to go on after an error.
+// declaration in the first column: the place to continue after an error.
 func (p *parser) atMargin() bool {
 	return p.s.newLine && p.s.from == p.s.lineStart && ownDecl(p.s.tok)
 }
@@ -390,7 +390,7 @@ func (p *parser) include() {
 	p.endDecl()
 }
 
-// objectDecl parses monitor m, n, which stands for var m, n monitor.
+// objectDecl parses monitor m, n, which represents var m, n monitor.
 func (p *parser) objectDecl() {
 	pos := p.pos()
 	t := &Ident{Span{pos, source.Pos(p.s.to)}, p.s.lit}
@@ -1096,7 +1096,7 @@ const (
 )
 
 // simpleStmt parses an expression, send, assignment, ++ or --; with labelOK a
-// labelled statement, with rangeOK the clause of a for with range, as a
+// labeled statement, with rangeOK the clause of a for with range, as a
 // *RangeStmt without body.
 func (p *parser) simpleStmt(mode simpleMode) Stmt {
 	pos := p.pos()
@@ -1449,7 +1449,7 @@ func (p *parser) peekChoose() bool {
 	return ahead.tok == tLparen
 }
 
-// atomicPackage says what stands for what Go's sync/atomic has; the current token is the
+// atomicPackage says what represents what Go's sync/atomic has; the current token is the
 // dot behind the package's name.
 func (p *parser) atomicPackage() {
 	from, _ := p.here()
@@ -1846,7 +1846,7 @@ func (p *parser) fold(name *Ident, op FoldOp) Expr {
 	return f
 }
 
-// inFollows tells whether a text goes on with the word in.
+// inFollows tells whether a text continues with the word in.
 func inFollows(text string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \t"), "in")
 	return ok && rest != "" && strings.ContainsRune(" \t\n\r(/-+^", rune(rest[0]))

@@ -19,7 +19,7 @@ func String(n Node) string {
 type printer struct {
 	strings.Builder
 	// mark, if not nil, is told how each operator stands: without blanks around it, or
-	// with one behind it although there would be none.
+	// with one after it although there would be none.
 	mark func(at source.Pos, tight, gap bool)
 }
 
@@ -138,7 +138,7 @@ func (p *printer) expr(x Expr, prec, depth int) {
 	}
 }
 
-// over prints what a quantifier's variable stands for and what is said of it.
+// over prints what a quantifier's variable represents and what is said of it.
 func (p *printer) over(v *Ident, d Domain, x Expr) {
 	p.WriteString(v.Name)
 	p.WriteString(" in ")

@@ -48,7 +48,7 @@ func (s *System) claimAlong(x *Followed) (*Followed, error) {
 		y := *x
 		x, a.x = &y, &y
 		if x.Violation != nil && x.Violation.Kind == system.Deadlock {
-			// With a claim, an execution may end. The claim goes on alone.
+			// With a claim, an execution may end. The claim continues alone.
 			t := *x.Trace
 			t.Violation = nil
 			x.Trace = &t
@@ -268,7 +268,7 @@ func (a *along) any() trace.Step {
 	return found
 }
 
-// lasso adds the moves to an execution that goes on forever: the claim goes round until it is
+// lasso adds the moves to an execution that continues forever: the claim goes round until it is
 // where it was.
 func (a *along) lasso(start int32) (*Followed, error) {
 	loop, n := a.x.Loop, a.steps()

@@ -13,7 +13,7 @@ import (
 // first, looking at the state that the processes are in, and then one of them
 // moves. A transition is both, and a state has where the claim is, so that the states are
 // those that SPIN stores. Where the claim cannot move, there is no transition: what
-// comes then is not what the claim describes. Where no process can move, the claim goes on
+// comes then is not what the claim describes. Where no process can move, the claim continues
 // alone (the execution stutters); that is a thread of its own, the last one.
 //
 // A claim may also change variables of the model and start processes, although SPIN warns of
@@ -86,7 +86,7 @@ func (m *Machine) claimMoves() []claimMove {
 // claimDepth bounds the steps of a claim in one atomic.
 const claimDepth = 1000
 
-// claimFrom appends the moves that go on at a state of the claim; begin is where they began
+// claimFrom appends the moves that continue at a state of the claim; begin is where they began
 // in the undo log.
 func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int,
 	begin system.Mark) {

@@ -55,7 +55,7 @@ func spinCycles(t *testing.T, dir, text string, np, fair bool) (stored, errors i
 	return stored, errors, true
 }
 
-// standsStill tells whether there is a state in which the claim goes on alone. SPIN's verifier
+// standsStill tells whether there is a state in which the claim continues alone. SPIN's verifier
 // does not store where it comes to with its first move then.
 func standsStill(s *System) bool {
 	m := s.newMachine()

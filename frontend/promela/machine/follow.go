@@ -91,7 +91,7 @@ type follower struct {
 	taken  int
 }
 
-// spot is a state and the line with which the trail goes on, in one of the rounds of a cycle.
+// spot is a state and the line with which the trail continues, in one of the rounds of a cycle.
 type spot struct {
 	at    int
 	last  int
@@ -101,7 +101,7 @@ type spot struct {
 
 // stop is where the search is.
 type stop struct {
-	at     int // the line with which the trail goes on
+	at     int // the line with which the trail continues
 	last   int // the process of the line before; -1
 	mark   system.Mark
 	viol   *system.Violation // of the step that led here
@@ -113,7 +113,7 @@ type stop struct {
 	open   bool // the ways have been found
 }
 
-// way is a step with which the trail can go on.
+// way is a step with which the trail can continue.
 type way struct {
 	t    int
 	path []choice
@@ -154,7 +154,7 @@ func (f *follower) from(at, t int) int {
 	return list[k]
 }
 
-// begin returns where the trail goes on behind a line: the first one that is a step here, and
+// begin returns where the trail continues after a line: the first one that is a step here, and
 // behind the last line of a cycle the first one of it.
 func (f *follower) begin(at int) int {
 	at = f.skip(at)
@@ -378,7 +378,7 @@ func (f *follower) settle() *system.Violation {
 	return nil
 }
 
-// maxSilent bounds how many steps without a line are taken one after the other.
+// maxSilent bounds how many steps without a line are taken one after another.
 const maxSilent = 1 << 12
 
 // stuck tells whether the state is an invalid end state.
@@ -432,7 +432,7 @@ func joins(k program.Kind) bool {
 	return false
 }
 
-// ways finds the steps with which the trail goes on from a line, the most likely first. last is
+// ways finds the steps with which the trail continues from a line, the most likely first. last is
 // the process of the line before.
 func (f *follower) ways(at, last int) []way {
 	m, l := f.m, f.lines[at]
@@ -536,7 +536,7 @@ func (f *follower) fitting(t, at int) []way {
 // guide compares what a step executes with the lines of a trail, while it does so.
 type guide struct {
 	f     *follower
-	at    int // the line with which it goes on
+	at    int // the line with which it continues
 	n     int // how many statements have been compared
 	known int // choices that had been made before
 	bad   int // how many choices led to a statement that is not there; -1: none did

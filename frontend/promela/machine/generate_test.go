@@ -24,7 +24,7 @@ type generator struct {
 	budget int
 	open   []string // labels to jump to, forward
 	locals []string
-	first  bool     // of a block or an option: no label may stand there
+	first  bool     // of a block or an option: no label may be there
 	guard  bool     // of an option
 	whole  bool     // with what is rare, too
 	marks  []string // labels of the process that a goto may lead back to
@@ -198,7 +198,7 @@ func (g *generator) model() string {
 		g.f("}\n")
 	}
 	if g.whole {
-		// SPIN's verifier goes wrong with a trace that stands before all processes:
+		// SPIN's verifier goes wrong with a trace that is before all processes:
 		// it takes process 0 for it.
 		switch g.n(8) {
 		case 0:
@@ -489,7 +489,7 @@ func (g *generator) stmt(ind string) {
 		}
 		g.f("select(%s : %d .. %d)", counter, g.n(2), 1+g.n(3))
 	case 12:
-		// Only that of a for may stand at the beginning of a block.
+		// Only that of a for may be at the beginning of a block.
 		loop := g.loops == 0 && !guard && (first || g.n(3) == 0)
 		if first && !loop {
 			g.simple()

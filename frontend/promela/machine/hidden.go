@@ -136,7 +136,7 @@ type place struct {
 	step *program.Edge
 }
 
-// from tells whether a transition that goes on at a state may read the variable before it
+// from tells whether a transition that continues at a state may read the variable before it
 // writes it. step is the d_step that the state is in, nil if it is in none.
 func (f *flow) from(s *program.State, step *program.Edge) bool {
 	at := place{s, step}

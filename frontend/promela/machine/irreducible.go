@@ -22,7 +22,7 @@ func (s *System) Irreducible(temporal bool) string {
 	return ""
 }
 
-// unlocated names what the model uses that no location stands for, and where; timeout is among
+// unlocated names what the model uses that no location represents, and where; timeout is among
 // it if asked.
 func (s *System) unlocated(timeout bool) string {
 	p := s.prog

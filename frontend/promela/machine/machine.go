@@ -173,10 +173,10 @@ type Machine struct {
 	moves    []claimMove
 	claimWay []*edge     // of the move that claimFrom is at, while tracking is on
 	claimed  []*edge     // of the claim's move in the last step, while tracking is on
-	goesOn   func() bool // if not nil: asked behind each statement whether the step is to go on
+	goesOn   func() bool // if not nil: asked behind each statement whether the step is to continue
 	prefers  func() int  // if not nil: which of opts a step by its choices takes behind them
-	stutter  bool        // no process can move, and the claim goes on alone
-	chained  bool        // the step goes on behind a choice
+	stutter  bool        // no process can move, and the claim continues alone
+	chained  bool        // the step continues after a choice
 	all      all         // the accesses of such a step
 	notes    notes       // of the step, while learning is on
 	came     []int32     // the counters of the step, while it is watched

@@ -7,7 +7,7 @@ import (
 )
 
 // Merged semantics ([Options].Merged) has fewer states than the plain one, by two
-// optimisations of what happens inside one process. Both are SPIN's in what they are
+// optimizations of what happens inside one process. Both are SPIN's in what they are
 // after, and neither has its counts: SPIN's merging also knows blocks and inlines, and
 // its dead variables are those of fewer ways to die.
 //

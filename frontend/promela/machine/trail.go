@@ -131,7 +131,7 @@ func (t *Trail) add(n int, text string) error {
 	return nil
 }
 
-// HasCycle tells whether the trail is one of an execution that goes on forever.
+// HasCycle tells whether the trail is one of an execution that continues forever.
 func (t *Trail) HasCycle() bool { return t.loop >= 0 }
 
 // WriteTrail writes the steps of an execution from the initial state so that spin -t replays it.
@@ -169,7 +169,7 @@ func (s *System) WriteTrail(w io.Writer, steps []trace.Step, loop, claim int,
 				}
 			}
 			if v != nil && i == len(steps)-1 && v.Object == s.claim.Name {
-				break // the claim's move is what is wrong, not what comes behind it
+				break // the claim's move is what is wrong, not what comes after it
 			}
 		}
 		for _, d := range m.told {

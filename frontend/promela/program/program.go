@@ -37,7 +37,7 @@ type Sym struct {
 	Len    int // of an array; 0 if it is none
 	Base   int // its first scalar: in the globals, in the process, or in the structure
 	Global bool
-	Order  int // of a global variable: how many declarations of the model stand above its own
+	Order  int // of a global variable: how many declarations of the model are above its own
 	Hidden bool
 	Init   Expr     // nil: 0
 	List   []Expr   // of an array
@@ -150,7 +150,7 @@ type State struct {
 	// From the same escape. See [Program.OrderEscapes].
 	Escapes []Escape
 
-	// Fall is where control goes on in a d_step if no edge is executable: the next
+	// Fall is where control continues in a d_step if no edge is executable: the next
 	// option of a selection. Nil: it blocks, which is an error.
 	Fall *State
 
@@ -189,7 +189,7 @@ type Edge struct {
 	Text   string
 	From   *State // where it was made; a flattened edge is in several states
 	To     *State // nil of a d_step's inner edge: leaves the d_step
-	Atomic bool   // the process goes on without a state in between
+	Atomic bool   // the process continues without a state in between
 	// Escapes are the states whose edges are tried instead, outermost first.
 	Escapes []*State
 

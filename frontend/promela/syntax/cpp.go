@@ -278,7 +278,7 @@ func (p *preprocessor) expandAll(in []Token) {
 // expanded already.
 func (p *preprocessor) expand(in []Token, active []string) []Token {
 	var out []Token
-	var held *Token // stands in the place of the next one
+	var held *Token // is in the place of the next one
 	for i := 0; i < len(in); i++ {
 		t := in[i]
 		if held != nil {

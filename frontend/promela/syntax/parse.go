@@ -244,7 +244,7 @@ func init() {
 var basicTypes = map[string]bool{"bit": true, "bool": true, "byte": true, "short": true,
 	"int": true, "unsigned": true, "pid": true, "chan": true, "mtype": true}
 
-// file parses all top-level units; after a mistake it goes on with the next.
+// file parses all top-level units; after a mistake it continues with the next.
 func (p *parser) file() {
 	for p.tok().Kind != EOF {
 		if p.accept(";") || p.accept("->") {
@@ -1039,7 +1039,7 @@ func (p *parser) simple() Stmt {
 }
 
 // unlabeled refuses a label at the beginning of a block: that is no place of its own. That of a for
-// is, because its first assignment stands before the label.
+// is, because its first assignment is before the label.
 func (p *parser) unlabeled(b *Block, what string) *Block {
 	if len(b.Stmts) > 0 {
 		if l, ok := b.Stmts[0].(*Labeled); ok && !beginsFor(l) {
@@ -1075,7 +1075,7 @@ func (p *parser) label() (Stmt, bool) {
 	}
 	n := p.tok()
 	if n.is("}") || n.is("::") || n.isIdent("fi") || n.isIdent("od") || n.is(";") || n.is("->") {
-		// A label before nothing stands before a skip.
+		// A label before nothing is before a skip.
 		l.Stmt = &ExprStmt{t.Pos, &Const{t.Pos, 1}}
 		return l, true
 	}
@@ -1263,7 +1263,7 @@ func (p *parser) exprStmt() Stmt {
 	t := p.tok()
 	pos := t.Pos
 	if t.given {
-		pos = t.param // the statement stands in the inline, whatever it begins with
+		pos = t.param // the statement is in the inline, whatever it begins with
 	}
 	if t.Kind == Ident && !keywords[t.Text] && p.meaning(t.Text) == "" {
 		save := p.i

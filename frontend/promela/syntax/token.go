@@ -97,7 +97,7 @@ type Token struct {
 	implied bool // a semicolon that is the end of a line
 	Text    string
 	Pos     Pos
-	use     *use // the innermost one that it came from; nil if it stands in the text
+	use     *use // the innermost one that it came from; nil if it is in the text
 }
 
 // use is a macro that is expanded at one place.
@@ -169,7 +169,7 @@ func splice(text string) int {
 	return n + 1
 }
 
-// next returns the next token. Lines that a backslash ends go on.
+// next returns the next token. Lines that a backslash ends continue.
 func (s *scanner) next() Token {
 	text := s.file.Text
 	for s.off < len(text) {

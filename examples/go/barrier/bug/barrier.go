@@ -20,7 +20,7 @@ func New(n int) *Barrier {
 
 // Meet waits until n goroutines have called it. A fast one may come to the next
 // meeting before a slow one has noticed that the last meeting is over: the slow
-// one sees a new count and goes on waiting.
+// one sees a new count and continues waiting.
 func (b *Barrier) Meet() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -26,7 +26,7 @@ func (l *Latch) Await() {
 	}
 }
 
-// Release lets everybody go on. Signal wakes only one of them.
+// Release lets everybody continue. Signal wakes only one of them.
 func (l *Latch) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,7 +26,7 @@ func (l *Latch) Await() {
 	}
 }
 
-// Release lets everybody go on.
+// Release lets everybody continue.
 func (l *Latch) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
