@@ -209,21 +209,33 @@ func (p *player) deadlocked() bool {
 
 // Record replays the trace and writes down what people want to see of it. It
 // returns the errors of Replay.
-func (t *Trace) Record(sys system.System) (*Record, error) { return t.record(sys, false) }
+func (t *Trace) Record(sys system.System) (*Record, error) { return t.record(sys, false, nil) }
+
+// lastTold is how many steps at the end of a trace are always told.
+const lastTold = 50
+
+// RecordInTime is Record for traces that may take long to tell: as soon as hurry returns true,
+// all but the last steps are only executed. Their events have a thread, and three dots as text.
+func (t *Trace) RecordInTime(sys system.System, hurry func() bool) (*Record, error) {
+	return t.record(sys, false, hurry)
+}
 
 // RecordStates does the same, and writes down every state as well.
-func (t *Trace) RecordStates(sys system.System) (*Record, error) { return t.record(sys, true) }
+func (t *Trace) RecordStates(sys system.System) (*Record, error) { return t.record(sys, true, nil) }
 
-func (t *Trace) record(sys system.System, states bool) (*Record, error) {
+func (t *Trace) record(sys system.System, states bool, hurry func() bool) (*Record, error) {
 	p, err := newPlayer(sys, t.Initial)
 	if err != nil {
 		return nil, err
 	}
-	p.m.Track(true)
 	p.tells = p.m.Capabilities().Narrating
-	if p.tells != nil {
-		p.tells.Narrate(true)
+	tell := func(on bool) {
+		p.m.Track(on)
+		if p.tells != nil {
+			p.tells.Narrate(on)
+		}
 	}
+	tell(true)
 	p.m.Load(p.initial)
 	r := &Record{Initial: t.Initial, Violation: t.Violation, Events: make([]Event, 0, len(t.Steps))}
 	if b := sys.Capabilities().Beginning; b != nil {
@@ -237,7 +249,21 @@ func (t *Trace) record(sys system.System, states bool) (*Record, error) {
 	seen := map[int]bool{}
 	mail := newMail()
 	for i, s := range t.Steps {
-		ev := Event{Step: s}
+		ev := Event{Step: s, Text: "..."}
+		if hurry != nil && i < len(t.Steps)-lastTold && hurry() {
+			tell(false)
+			if s.Thread >= 0 && s.Thread < p.m.NumThreads() {
+				ev.Thread = p.m.ThreadName(s.Thread)
+			}
+			if _, err := p.step(i, s); err != nil {
+				return nil, err
+			}
+			seen[s.Thread] = true
+			r.Events = append(r.Events, ev)
+			tell(true)
+			continue
+		}
+		ev.Text = ""
 		var before []system.Binding
 		if s.Thread >= 0 && s.Thread < p.m.NumThreads() {
 			ev.Thread = p.m.ThreadName(s.Thread)

@@ -486,9 +486,9 @@ func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*
 }
 
 // Record writes down what people want to see of an execution of a program that is interpreted or
-// runs natively.
-func Record(sys system.System, t *trace.Trace) (rec *trace.Record, err error) {
-	stopped := caught(func() { rec, err = t.Record(sys) })
+// runs natively. When hurry returns true it only executes all but the last steps; nil: never.
+func Record(sys system.System, t *trace.Trace, hurry func() bool) (rec *trace.Record, err error) {
+	stopped := caught(func() { rec, err = t.RecordInTime(sys, hurry) })
 	return rec, errors.Join(stopped, err)
 }
 

@@ -43,6 +43,7 @@ func (m *Machine) clean(f *Machine) {
 		m.mem = append(m.mem[:0], f.mem...)
 		m.shadow = append(m.shadow[:0], f.shadow...)
 		m.objs = append(m.objs[:0], f.objs...)
+		m.naming.forget(0)
 		m.end = uint32(len(f.mem))
 		m.listed = make([]bool, m.end>>pageBits+1)
 		return
@@ -51,6 +52,7 @@ func (m *Machine) clean(f *Machine) {
 		m.mem, m.shadow = slices.Clone(m.mem[:m.end]), slices.Clone(m.shadow[:m.end])
 	}
 	m.mem, m.shadow, m.objs = m.mem[:m.end], m.shadow[:m.end], m.objs[:len(f.objs)]
+	m.naming.forget(len(f.objs))
 	for _, p := range m.pages {
 		from, to := m.span(p)
 		copy(m.mem[from:to], f.mem[from:to])

@@ -161,6 +161,7 @@ func (m *Machine) compact(first int) {
 		case o.creator != nobody:
 			freed += int(o.size)
 			*o = dead
+			m.naming.replaced(uint32(id), o)
 			if !m.setup {
 				m.free = append(m.free, uint32(id))
 			}
@@ -260,6 +261,7 @@ func (m *Machine) number(o object) uint32 {
 			o.seq = int32(id)
 		}
 		m.objs[id] = o
+		m.naming.replaced(id, &o)
 		return id
 	}
 	m.objs = append(m.objs, o)

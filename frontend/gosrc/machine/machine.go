@@ -231,6 +231,7 @@ type Machine struct {
 	mem    []uint64
 	shadow []shadow
 	objs   []object // by number; 0 is nil
+	naming naming
 	gors   []*goroutine
 	clocks []uint32 // vector clocks: a length, then the components
 
@@ -351,6 +352,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 			}
 			m.objs, m.mem, m.shadow, m.clocks = m.objs[:t.objs], m.mem[:t.mem], m.shadow[:t.mem],
 				m.clocks[:t.clocks]
+			m.naming.forget(t.objs)
 			m.fired = t.fired
 			m.now, m.exited, m.clockWasRead, m.outText = t.now, t.exited, t.clockRead, t.outText
 			m.clockBegan = t.clockBegan
@@ -359,6 +361,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 		case undoReuse:
 			if m.objs[u.a].creator != nobody { // else it was freed once more
 				m.objs[u.a] = dead
+				m.naming.replaced(u.a, &dead)
 				m.free = append(m.free, u.a)
 			}
 		}

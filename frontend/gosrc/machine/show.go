@@ -178,12 +178,78 @@ func (m *Machine) objectNamed(creator, seq int32) (id uint64, ok bool) {
 		m.objs[seq].creator == loadedBy && m.objs[seq].seq == seq {
 		return uint64(seq), true
 	}
-	for i := len(m.objs) - 1; i > 0; i-- {
-		if o := &m.objs[i]; o.creator == creator && o.seq == seq {
-			return uint64(i), true
-		}
+	i, ok := m.named().byName[[2]int32{creator, seq}]
+	return uint64(i), ok
+}
+
+// naming finds objects for people by what they are called. It is brought up to date when
+// somebody asks, so that nobody else pays for it.
+type naming struct {
+	entries []named // of the objects that are known, by number
+	byName  map[[2]int32]uint32
+	alike   map[likeness][]uint32 // in ascending order
+}
+
+type named struct {
+	creator, seq int32
+	like         likeness
+}
+
+// likeness is what objects have in common that are called by their type.
+type likeness struct {
+	typ  *compile.Type
+	kind objKind
+	size uint32
+}
+
+// forget notes that the objects from a number on are no more, or others.
+func (n *naming) forget(from int) {
+	for i := len(n.entries) - 1; i >= from; i-- {
+		n.remove(uint32(i))
 	}
-	return 0, false
+	n.entries = n.entries[:min(from, len(n.entries))]
+}
+
+func (n *naming) remove(i uint32) {
+	e := n.entries[i]
+	if name := [2]int32{e.creator, e.seq}; n.byName[name] == i {
+		delete(n.byName, name)
+	}
+	like := n.alike[e.like]
+	if k, ok := slices.BinarySearch(like, i); ok {
+		n.alike[e.like] = slices.Delete(like, k, k+1)
+	}
+}
+
+// add enters an object, with its number.
+func (n *naming) add(i uint32, o *object) {
+	e := named{o.creator, o.seq, likeness{o.typ, o.kind, o.size}}
+	n.entries[i] = e
+	n.byName[[2]int32{e.creator, e.seq}] = i
+	like := n.alike[e.like]
+	k, _ := slices.BinarySearch(like, i)
+	n.alike[e.like] = slices.Insert(like, k, i)
+}
+
+// replaced notes that another object has a number now.
+func (n *naming) replaced(i uint32, o *object) {
+	if int(i) < len(n.entries) {
+		n.remove(i)
+		n.add(i, o)
+	}
+}
+
+// named returns the names of the objects as they are now.
+func (m *Machine) named() *naming {
+	n := &m.naming
+	if n.byName == nil {
+		n.byName, n.alike = map[[2]int32]uint32{}, map[likeness][]uint32{}
+	}
+	for i := len(n.entries); i < len(m.objs); i++ {
+		n.entries = append(n.entries, named{})
+		n.add(uint32(i), &m.objs[i])
+	}
+	return n
 }
 
 // LocName implements [system.Machine]. Of the locations only those are named that the
@@ -414,18 +480,8 @@ func (m *Machine) rootName(id uint64) string {
 		return name
 	}
 	// Of several the first ones made are numbered.
-	before, after := 0, 0
-	for i := range m.objs {
-		if x := &m.objs[i]; x.typ == o.typ && x.kind == o.kind && x.size == o.size &&
-			uint64(i) != id {
-			if uint64(i) < id {
-				before++
-			} else {
-				after++
-			}
-		}
-	}
-	if before+after > 0 {
+	like := m.named().alike[likeness{o.typ, o.kind, o.size}]
+	if before, _ := slices.BinarySearch(like, uint32(id)); len(like) > 1 {
 		name += fmt.Sprintf("#%d", before+1)
 	}
 	return name

@@ -53,8 +53,8 @@ func notes(f *gotest.Failure) []string {
 
 // Describe returns a failing execution for people: a table of its steps at most
 // width columns wide, what it printed, and the stacks of the goroutines that
-// matter.
-func Describe(p system.System, f *gotest.Failure, width int) string {
+// matter. When hurry returns true, only the last steps are still put into words; nil: never.
+func Describe(p system.System, f *gotest.Failure, width int, hurry func() bool) string {
 	var b bytes.Buffer
 	if f.Note != "" {
 		fmt.Fprintf(&b, "%s\n", f.Note)
@@ -62,7 +62,7 @@ func Describe(p system.System, f *gotest.Failure, width int) string {
 	if f.Trace != nil {
 		t := *f.Trace
 		t.Steps = slices.Concat(t.Steps, f.Cycle)
-		rec, err := gotest.Record(p, &t)
+		rec, err := gotest.Record(p, &t, hurry)
 		if err == nil {
 			rec.Final = nil // the stacks below say more
 			first := shorten(rec, len(f.Trace.Steps))

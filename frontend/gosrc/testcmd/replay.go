@@ -89,7 +89,7 @@ func (s *session) save(name string, p *gosrc.Package, prog program, test string,
 	lower := strings.ToLower(name)
 	switch {
 	case strings.HasSuffix(lower, ".svg"), trace.NeedsStates(name):
-		rec, err := gotest.Record(prog, f.Trace)
+		rec, err := gotest.Record(prog, f.Trace, nil)
 		if trace.NeedsStates(name) {
 			rec, err = f.Trace.RecordStates(prog)
 		}
@@ -98,9 +98,9 @@ func (s *session) save(name string, p *gosrc.Package, prog program, test string,
 		}
 		return rec.WriteFile(name)
 	case !strings.HasSuffix(lower, ".json"):
-		return os.WriteFile(name, []byte(Headline(f)+"\n\n"+Describe(prog, f, textWidth)), 0o666)
+		return os.WriteFile(name, []byte(Headline(f)+"\n\n"+Describe(prog, f, textWidth, nil)), 0o666)
 	}
-	rec, err := gotest.Record(prog, f.Trace)
+	rec, err := gotest.Record(prog, f.Trace, nil)
 	if err != nil {
 		return err
 	}
@@ -233,6 +233,6 @@ func (s *session) again(w io.Writer, doc *Saved, prog program, f *gotest.Failure
 		name = doc.Package
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s", wrap(name+": "+s.relative(Headline(f))),
-		s.relative(Describe(prog, f, textWidth)))
+		s.relative(Describe(prog, f, textWidth, nil)))
 	return err
 }

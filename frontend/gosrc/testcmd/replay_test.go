@@ -86,7 +86,7 @@ func TestOrder(t *testing.T) {
 	if err != nil || res.Failure == nil {
 		t.Fatalf("%+v, %v; want a failure", res, err)
 	}
-	want := Headline(res.Failure) + "\n" + Describe(res.Program, res.Failure, textWidth)
+	want := Headline(res.Failure) + "\n" + Describe(res.Program, res.Failure, textWidth, nil)
 
 	follows := func(p *gosrc.Program) bool {
 		m := p.NewMachine()
@@ -122,7 +122,7 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Headline(f) + "\n" + Describe(again, f, textWidth); got != want {
+	if got := Headline(f) + "\n" + Describe(again, f, textWidth, nil); got != want {
 		t.Errorf("the replay shows\n%s\nwant\n%s", got, want)
 	}
 }
@@ -209,7 +209,7 @@ func TestLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.ReplaceAll(Describe(prog, f, textWidth), dir+string(filepath.Separator),
+	if want := strings.ReplaceAll(Describe(prog, f, textWidth, nil), dir+string(filepath.Separator),
 		""); !strings.Contains(got, want) {
 		t.Errorf("the replay shows\n%s\nwant\n%s", got, want)
 	}

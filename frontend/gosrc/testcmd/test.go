@@ -287,6 +287,14 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	return s.judge(p, o, res, err, begin)
 }
 
+// hurry tells whether it is time to come to an end: the command was interrupted, or the time of
+// a test that began then is over, and half a second for telling what it found.
+func (s *session) hurry(begin time.Time) func() bool {
+	return func() bool {
+		return s.ctx.Err() != nil || s.timeout > 0 && time.Since(begin) > s.timeout+time.Second/2
+	}
+}
+
 // judge tells what became of a test.
 func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err error,
 	begin time.Time) outcome {
@@ -304,7 +312,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.verdict = failing
 		head, rest, _ := strings.Cut(s.relative(Headline(res.Failure)), "\n")
 		o.summary = fmt.Sprintf("%s (%s explored%s)\n%s", head, explored(res), natively(res), rest)
-		o.details = s.relative(Describe(programOf(res), res.Failure, textWidth))
+		o.details = s.relative(Describe(programOf(res), res.Failure, textWidth, s.hurry(begin)))
 		s.writeTrace(p, test, res)
 	case res.Verdict == engine.Violated: // without an account of it
 		o.verdict, o.summary = failing, res.Reason
@@ -330,7 +338,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		}
 		o.verdict = timing
 		o.summary = note + " (-time any makes it a failure; without it, " + o.summary + ")"
-		o.details = s.relative(Describe(slowProgramOf(res), f, textWidth))
+		o.details = s.relative(Describe(slowProgramOf(res), f, textWidth, s.hurry(begin)))
 	default:
 		o.summary += "; " +
 			s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it "+
