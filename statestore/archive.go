@@ -143,7 +143,7 @@ func list[T any](a *archive, p *[]T, l *ledger) {
 
 // archive implements saved.
 func (t *treeStore) archive(a *archive) {
-	a.table(t.table)
+	t.table.archive(a)
 	number(a, &t.nextClass)
 	// The tables of nodes, by their numbers.
 	all := make([]*nodes, maxTables)
@@ -180,35 +180,6 @@ func (t *treeStore) count(n uint64) { t.NewSession().(*treeSession).added.Store(
 func (a *archive) fail(what string) {
 	if a.err == nil {
 		a.err = fmt.Errorf("statestore: %s that cannot be", what)
-	}
-}
-
-// table is a table of states, without these.
-func (a *archive) table(t *table) {
-	for shard := range t.dir {
-		n := 0
-		if s := t.latest(uint64(shard)); s != nil {
-			n = len(s.slots)
-		}
-		n = a.size(n, lineSlots)
-		if !a.reading() || a.err != nil || n == 0 {
-			continue
-		}
-		s := &slab{limit: int64(maxLoad * float64(n))}
-		if n >= sampleSlots {
-			s.mask = sampleRate - 1
-		}
-		if !t.ledger.take(8*n+s.bytes(), false) {
-			a.err = ErrFull
-			return
-		}
-		s.kept = newKept(n / lineSlots)
-		t.ledger.take(keptBytes(s.kept), true) // what fit before must fit again
-		s.slots = make([]uint64, n)
-		if n >= hugeSlots {
-			t.advise(unsafe.Pointer(&s.slots[0]))
-		}
-		t.dir[shard].Store(s)
 	}
 }
 
@@ -442,7 +413,7 @@ func (a *archive) orphans(t *treeStore) {
 
 // archive implements saved.
 func (p *plainStore) archive(a *archive) {
-	a.table(p.table)
+	p.table.archive(a)
 	var used []uint32
 	if !a.reading() {
 		used = p.leave()
@@ -472,29 +443,6 @@ func (p *plainStore) archive(a *archive) {
 
 // count implements saved.
 func (p *plainStore) count(n uint64) { p.NewSession().(*plainSession).added.Store(n) }
-
-// archive implements saved.
-func (c *compactStore) archive(a *archive) {
-	for shard := range c.dir {
-		n := 0
-		if s := c.latest(uint64(shard)); s != nil {
-			n = len(s.slots)
-		}
-		n = a.size(n, shortLine)
-		if !a.reading() || a.err != nil || n == 0 {
-			continue
-		}
-		s := &shortSlab{limit: int64(maxLoad * float64(n))}
-		if !c.ledger.take(4*n+s.bytes(), false) {
-			a.err = ErrFull
-			return
-		}
-		s.kept = newKept(n / shortLine)
-		c.ledger.take(keptBytes(s.kept), true)
-		s.slots = make([]uint32, n)
-		c.dir[shard].Store(s)
-	}
-}
 
 // count implements saved.
 func (c *compactStore) count(n uint64) { c.NewSession().(*compactSession).added.Store(n) }

@@ -2,7 +2,6 @@ package statestore
 
 import (
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -15,8 +14,7 @@ import (
 // The table is a [table] of 32-bit entries that are hash part only: read there how
 // it is used and grows without locks. A Ref is the hash.
 type compactStore struct {
-	ledger *ledger
-	dir    []atomic.Pointer[shortSlab]
+	shards[uint32]
 
 	mu       sync.Mutex // guards sessions
 	sessions []*compactSession
@@ -32,35 +30,13 @@ const (
 	shortFirst  = 2
 )
 
-// shortSlab is the storage of one shard.
-type shortSlab struct {
-	slots   []uint32
-	limit   int64
-	count   atomic.Int64
-	next    atomic.Pointer[shortSlab]
-	growing atomic.Bool
-	kept    *[]uint8 // see slab
-}
-
-func (s *shortSlab) bytes() int {
-	return cap(s.slots)*4 + int(unsafe.Sizeof(*s)) + keptBytes(s.kept)
-}
-
-func (s *shortSlab) lines() uint64 { return uint64(len(s.slots)) / shortLine }
-
-// line returns the line of an entry.
-func (s *shortSlab) line(e uint32) uint64 { return uint64(e) * s.lines() >> 32 }
-
-func newShortSlab(lines int) *shortSlab {
-	slots := append([]uint32(nil), make([]uint32, lines*shortLine)...)
-	slots = slots[:cap(slots)/shortLine*shortLine]
-	return &shortSlab{slots: slots, limit: int64(maxLoad * float64(len(slots)))}
-}
+// shortLineOf returns the line of an entry.
+func shortLineOf(s *slab[uint32], e uint32) uint64 { return uint64(e) * s.lines() >> 32 }
 
 func newCompact(o Options) *compactStore {
-	c := &compactStore{dir: make([]atomic.Pointer[shortSlab], 1<<compactShards),
-		ledger: newLedger(o)}
-	c.ledger.take(8*len(c.dir)+int(unsafe.Sizeof(*c)), true)
+	c := &compactStore{}
+	c.shards = newShards(compactShards, newLedger(o), fillShort)
+	c.ledger.take(int(unsafe.Sizeof(*c)), true)
 	return c
 }
 
@@ -87,12 +63,7 @@ func (c *compactStore) OmissionProbability() float64 {
 
 func (c *compactStore) Stats() Stats {
 	s := Stats{Kind: Compact, States: c.Len(), Bytes: c.Bytes()}
-	for i := range c.dir {
-		if b := c.dir[i].Load(); b != nil {
-			s.Slots += uint64(len(b.slots))
-			s.RootBytes += uint64(b.bytes())
-		}
-	}
+	s.Slots, s.RootBytes = c.slots(), c.bytes()-uint64(8*len(c.dir))
 	s.OtherBytes = s.Bytes - min(s.Bytes, s.RootBytes)
 	if s.Slots > 0 {
 		s.Load = float64(s.States) / float64(s.Slots)
@@ -108,27 +79,14 @@ func expectedOmissions(stored uint64, p float64) float64 {
 	return float64(stored) * p / max(1-p, 1e-9)
 }
 
-// slabOf returns the shard's slab, which it makes if there is none. It returns
-// nil if there is no memory for one.
-func (c *compactStore) slabOf(shard uint64) *shortSlab {
-	if s := c.dir[shard].Load(); s != nil {
-		return s
-	}
-	s := newShortSlab(1)
-	if c.ledger.take(s.bytes(), false) && !c.dir[shard].CompareAndSwap(nil, s) {
-		c.ledger.give(s.bytes())
-	}
-	return c.dir[shard].Load()
-}
-
 // insert adds e to a shard; see [table.insert].
 func (c *compactStore) insert(shard uint64, e uint32) (added, full bool) {
-	s := c.slabOf(shard)
+	s := c.slabOf(shard, false)
 	if s == nil {
 		return false, true
 	}
 	for {
-		i := s.line(e)
+		i := shortLineOf(s, e)
 	path:
 		for n := uint64(0); ; n++ {
 			if n == farLines || n == s.lines() {
@@ -142,10 +100,9 @@ func (c *compactStore) insert(shard uint64, e uint32) (added, full bool) {
 				v := atomic.LoadUint32(&line[j])
 				if v == 0 {
 					if atomic.CompareAndSwapUint32(&line[j], 0, e) {
-						if s.count.Add(1) > s.limit && s.growing.CompareAndSwap(false, true) {
-							if !c.enlarge(shard, s, false) {
-								s.growing.Store(false)
-							}
+						// The high bits place the entry, so sample by the lowest.
+						if e&s.mask == 0 {
+							c.counted(shard, s)
 						}
 						return true, false
 					}
@@ -168,42 +125,19 @@ func (c *compactStore) insert(shard uint64, e uint32) (added, full bool) {
 	}
 }
 
-// await is [table.await].
-func (c *compactStore) await(shard uint64, s *shortSlab) {
-	c.ledger.waits.Inc()
-	for range patience + len(s.slots)/64 {
-		if s.next.Load() != nil {
-			return
-		}
-		runtime.Gosched()
-	}
-	c.enlarge(shard, s, true)
-}
-
-// enlarge is [table.enlarge].
-func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
-	if s.next.Load() != nil {
-		return true
-	}
-	ns := newShortSlab(nextLines(float64(shard)/(1<<compactShards), s.lines()))
-	if s.kept != nil {
-		ns.kept = newKept(int(ns.lines()))
-	}
-	if !c.ledger.take(ns.bytes(), force) {
-		return false
-	}
+// fillShort is the store's [shards.fill].
+func fillShort(s, ns *slab[uint32]) (n int64) {
 	for i := range s.slots {
 		if atomic.LoadUint32(&s.slots[i]) == 0 {
 			atomic.CompareAndSwapUint32(&s.slots[i], 0, shortFrozen)
 		}
 	}
-	n := int64(0)
 	for k := range s.slots {
 		e := atomic.LoadUint32(&s.slots[k])
 		if e == shortFrozen {
 			continue
 		}
-		at := ns.line(e) * shortLine
+		at := shortLineOf(ns, e) * shortLine
 		for ns.slots[at] != 0 {
 			if at++; at == uint64(len(ns.slots)) {
 				at = 0
@@ -215,28 +149,13 @@ func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
 		ns.slots[at] = e
 		n++
 	}
-	ns.count.Store(n)
-	if !s.next.CompareAndSwap(nil, ns) {
-		c.ledger.give(ns.bytes())
-		return true
-	}
-	c.ledger.grows.Inc()
-	for {
-		s := c.dir[shard].Load()
-		next := s.next.Load()
-		if next == nil {
-			return true
-		}
-		if c.dir[shard].CompareAndSwap(s, next) {
-			c.ledger.give(s.bytes())
-		}
-	}
+	return n
 }
 
 // find reports whether e is in a shard.
 func (c *compactStore) find(shard uint64, e uint32) bool {
 	for s := c.dir[shard].Load(); s != nil; s = s.next.Load() {
-		i := s.line(e)
+		i := shortLineOf(s, e)
 	path:
 		for n := uint64(0); n < s.lines(); n++ {
 			line := (*[shortLine]uint32)(s.slots[i*shortLine:])

@@ -184,74 +184,9 @@ func keepAll[T uint32 | uint64](slots []T, kept *[]uint8, line int) {
 	}
 }
 
-// latest returns the slab that a shard has, nil if it has none.
-func (t *table) latest(shard uint64) *slab {
-	s := t.dir[shard].Load()
-	if s != nil {
-		for next := s.next.Load(); next != nil; next = s.next.Load() {
-			s = next
-		}
-	}
-	return s
-}
-
-func (t *table) writeStates(w *stateWriter, all bool) {
-	var fresh []uint64
-	for shard := range t.dir {
-		s := t.latest(uint64(shard))
-		if s == nil || w.err != nil {
-			continue
-		}
-		if fresh = appendNew(fresh[:0], s.slots, s.kept, lineSlots, all); len(fresh) > 0 {
-			w.section(sectionEntries, uint64(shard), uint64(len(fresh)))
-			w.bytes(asBytes(fresh))
-		}
-	}
-}
-
-func (t *table) keep() {
-	for shard := range t.dir {
-		s := t.latest(uint64(shard))
-		if s == nil {
-			continue
-		}
-		if s.kept == nil {
-			s.kept = newKept(int(s.lines()))
-			t.ledger.take(keptBytes(s.kept), true)
-		}
-		keepAll(s.slots, s.kept, lineSlots)
-	}
-}
-
-// readStates reads a section, and returns how many entries it has.
-func (t *table) readStates(r *stateReader) uint64 {
-	shard := r.number(uint64(len(t.dir) - 1))
-	s := t.dir[shard].Load()
-	if s == nil {
-		r.wrong("a shard that cannot be")
-		return 0
-	}
-	n := r.number(uint64(len(s.slots)))
-	if uint64(cap(r.buf)) < n {
-		r.buf = make([]uint64, n)
-	}
-	entries := r.buf[:n]
-	r.bytes(asBytes(entries))
-	if r.err != nil {
-		return 0
-	}
-	for _, e := range entries {
-		if !t.place(s, e, true) {
-			r.wrong("an entry that cannot be")
-			return 0
-		}
-	}
-	return n
-}
-
 // place puts an entry into a slab that no one else uses. It returns false if e is not an entry, or
 // is already there (with only set, also with another low part), or does not fit.
-func (t *table) place(s *slab, e uint64, only bool) bool {
+func (t *table) place(s *slab[uint64], e uint64, only bool) bool {
 	if e&t.low == 0 {
 		return false
 	}
@@ -277,7 +212,7 @@ func (t *table) place(s *slab, e uint64, only bool) bool {
 	return false
 }
 
-// latest is [table.latest].
+// latest is [shards.latest].
 func (n *nodes) latest(shard int) *index {
 	x := n.index[shard].Load()
 	if x != nil {
@@ -450,7 +385,7 @@ func (t *treeStore) writeStates(w *stateWriter, all bool) {
 	for _, n := range tables {
 		n.writeStates(w, all)
 	}
-	t.table.writeStates(w, all)
+	t.table.writeEntries(w, sectionEntries, all)
 }
 
 // keep implements saved.
@@ -479,7 +414,9 @@ func (t *treeStore) readStates(r *stateReader) {
 				r.wrong("a table of nodes that there is not")
 			}
 		case sectionEntries:
-			have += t.table.readStates(r)
+			have += t.table.readEntries(r, &r.buf, func(s *slab[uint64], e uint64) bool {
+				return t.table.place(s, e, true)
+			})
 		default:
 			r.wrong("a section of another store")
 		}
@@ -557,11 +494,11 @@ func (p *plainStore) readStates(r *stateReader) {
 	p.arena.kept = kept
 	// Nearly each entry takes a cache miss, so memory is asked for some entries ahead.
 	var waiting [16]struct {
-		s *slab
+		s *slab[uint64]
 		e uint64
 	}
 	have := uint64(0)
-	place := func(s *slab, e uint64) bool {
+	place := func(s *slab[uint64], e uint64) bool {
 		w := &waiting[have%uint64(len(waiting))]
 		good := w.s == nil || p.table.place(w.s, w.e, false)
 		w.s, w.e = s, e
@@ -604,90 +541,32 @@ func (p *plainStore) readStates(r *stateReader) {
 	}
 }
 
-// latest is [table.latest].
-func (c *compactStore) latest(shard uint64) *shortSlab {
-	s := c.dir[shard].Load()
-	if s != nil {
-		for next := s.next.Load(); next != nil; next = s.next.Load() {
-			s = next
-		}
-	}
-	return s
-}
-
 // writeStates implements saved.
-func (c *compactStore) writeStates(w *stateWriter, all bool) {
-	var fresh []uint32
-	for shard := range c.dir {
-		s := c.latest(uint64(shard))
-		if s == nil || w.err != nil {
-			continue
-		}
-		if fresh = appendNew(fresh[:0], s.slots, s.kept, shortLine, all); len(fresh) > 0 {
-			w.section(sectionShort, uint64(shard), uint64(len(fresh)))
-			w.bytes(asBytes(fresh))
-		}
-	}
-}
-
-// keep implements saved.
-func (c *compactStore) keep() {
-	for shard := range c.dir {
-		s := c.latest(uint64(shard))
-		if s == nil {
-			continue
-		}
-		if s.kept == nil {
-			s.kept = newKept(int(s.lines()))
-			c.ledger.take(keptBytes(s.kept), true)
-		}
-		keepAll(s.slots, s.kept, shortLine)
-	}
-}
+func (c *compactStore) writeStates(w *stateWriter, all bool) { c.writeEntries(w, sectionShort, all) }
 
 // readStates implements saved.
 func (c *compactStore) readStates(r *stateReader) {
-	var entries []uint32
+	var buf []uint32
 	have := uint64(0)
 	for kind := r.next(); kind != 0; kind = r.next() {
 		if kind != sectionShort {
 			r.wrong("a section of another store")
 			return
 		}
-		s := c.dir[r.number(uint64(len(c.dir)-1))].Load()
-		if s == nil {
-			r.wrong("a shard that cannot be")
-			return
-		}
-		n := r.number(uint64(len(s.slots)))
-		if uint64(cap(entries)) < n {
-			entries = make([]uint32, n)
-		}
-		entries = entries[:n]
-		r.bytes(asBytes(entries))
-		if r.err != nil {
-			return
-		}
-		for _, e := range entries {
-			if !s.place(e) {
-				r.wrong("an entry that cannot be")
-				return
-			}
-		}
-		have += n
+		have += c.readEntries(r, &buf, placeShort)
 	}
-	if have < c.Len() {
+	if r.err == nil && have < c.Len() {
 		r.wrong("not all of the states")
 	}
 }
 
-// place is [table.place].
-func (s *shortSlab) place(e uint32) bool {
+// placeShort is [table.place].
+func placeShort(s *slab[uint32], e uint32) bool {
 	if e < shortFirst {
 		return false
 	}
 	lines := s.lines()
-	i := s.line(e)
+	i := shortLineOf(s, e)
 	for range lines {
 		line := (*[shortLine]uint32)(s.slots[i*shortLine:])
 		for j := range line {

@@ -253,7 +253,7 @@ func TestLogForeign(t *testing.T) {
 
 // TestSlabSize holds slab to a cache line.
 func TestSlabSize(t *testing.T) {
-	if size := unsafe.Sizeof(slab{}); size != 64 {
+	if size := unsafe.Sizeof(slab[uint64]{}); size != 64 {
 		t.Errorf("%d bytes", size)
 	}
 }

@@ -1,9 +1,7 @@
 package statestore
 
 import (
-	"math"
 	"math/bits"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -68,11 +66,9 @@ import (
 // chooses one of the equal copies. So some worker makes progress at any time, whichever is stopped
 // where.
 type table struct {
-	dir     []atomic.Pointer[slab] // one slab for each shard; nil: nothing inserted yet
+	shards[uint64]
 	lowBits int
-	low     uint64  // mask of the low part
-	unit    float64 // 1/len(dir)
-	ledger  *ledger
+	low     uint64 // mask of the low part
 	// What memory huge pages have been asked for, see advise: numbers of arenas and pages.
 	advised, collapsed sync.Map
 }
@@ -103,78 +99,12 @@ const (
 	patience = 64
 )
 
-// slab is the storage of one shard. It is a cache line long: a look-up reads this
-// line and one of the slots'.
-type slab struct {
-	slots   []uint64
-	limit   int64  // count at which it grows
-	mask    uint32 // an insertion is counted if the masked hash bits are 0
-	growing atomic.Bool
-	// kept counts for each line the entries that are in a log, which come first in it (see
-	// SaveStates); nil: none. It changes only while no session works.
-	kept  *[]uint8
-	count atomic.Int64
-	next  atomic.Pointer[slab]
-}
-
-func (s *slab) lines() uint64 { return uint64(len(s.slots)) / lineSlots }
-
-func (s *slab) bytes() int { return cap(s.slots)*8 + int(unsafe.Sizeof(*s)) + keptBytes(s.kept) }
-
 // newTable returns a table of 1<<shardBits shards whose entries have a low part
 // of lowBits bits.
 func newTable(shardBits, lowBits int, l *ledger) *table {
-	t := &table{
-		dir:     make([]atomic.Pointer[slab], 1<<shardBits),
-		lowBits: lowBits,
-		low:     1<<lowBits - 1,
-		ledger:  l,
-	}
-	t.unit = 1 / float64(len(t.dir))
-	l.take(8*len(t.dir), true)
+	t := &table{lowBits: lowBits, low: 1<<lowBits - 1}
+	t.shards = newShards(shardBits, l, t.fill)
 	return t
-}
-
-// newSlab returns a slab of at least that many lines: as many as fit into the
-// memory block which the allocator has for it.
-func newSlab(lines int) *slab {
-	slots := append([]uint64(nil), make([]uint64, lines*lineSlots)...)
-	slots = slots[:cap(slots)/lineSlots*lineSlots]
-	s := &slab{slots: slots, limit: int64(maxLoad * float64(len(slots)))}
-	if len(slots) >= sampleSlots {
-		s.mask = sampleRate - 1
-	}
-	return s
-}
-
-// nextLines returns the size for a shard that has outgrown a slab of so many
-// lines: twice as many, or the next number of a geometric series, which is shifted
-// from shard to shard by its phase, a number from 0 to 1.
-func nextLines(phase float64, lines uint64) int {
-	if lines < doubling {
-		return 2 * int(lines)
-	}
-	const lg = 0.32192809488736235 // log2(growth)
-	j := math.Floor(math.Log2(float64(lines))/lg-phase) + 1
-	n := int(math.Exp2((j + phase) * lg))
-	// Never less than half a step, which the rounding of block sizes can cause.
-	return max(n, int(lines)+1, int(float64(lines)*(1+(growth-1)/2)))
-}
-
-// slabOf returns the shard's slab, which it makes if there is none. It returns
-// nil if there is no memory for one.
-func (t *table) slabOf(shard uint64, force bool) *slab {
-	if s := t.dir[shard].Load(); s != nil {
-		return s
-	}
-	s := newSlab(1)
-	if !t.ledger.take(s.bytes(), force) {
-		return t.dir[shard].Load()
-	}
-	if !t.dir[shard].CompareAndSwap(nil, s) {
-		t.ledger.give(s.bytes())
-	}
-	return t.dir[shard].Load()
 }
 
 // insert adds entry e to a shard. It returns 0 if e was added, or else the entry that represents
@@ -254,68 +184,21 @@ func (t *table) touch(shard, e uint64) {
 	}
 }
 
-// counted counts an insertion, or a sampled one for several, and makes the slab
-// grow if that is due. Without memory it does not grow, and gets fuller.
-func (t *table) counted(shard uint64, s *slab) {
-	if s.count.Add(int64(s.mask)+1) > s.limit && s.growing.CompareAndSwap(false, true) {
-		if !t.enlarge(shard, s, false) {
-			s.growing.Store(false)
+// archive is [shards.archive], with huge pages.
+func (t *table) archive(a *archive) {
+	t.shards.archive(a)
+	for i := range t.dir {
+		if s := t.dir[i].Load(); a.reading() && s != nil && len(s.slots) >= hugeSlots {
+			t.advise(unsafe.Pointer(&s.slots[0]))
 		}
 	}
 }
 
-// await waits until a slab that is being frozen has a next one, or makes it.
-func (t *table) await(shard uint64, s *slab) {
-	t.ledger.waits.Inc()
-	for range patience + len(s.slots)/64 {
-		if s.next.Load() != nil {
-			return
-		}
-		runtime.Gosched()
-	}
-	// Who has frozen it has taken the memory that it needs.
-	t.enlarge(shard, s, true)
-}
-
-// enlarge gives s a next slab with all its entries, if it has none yet. It returns false if there
-// is no memory.
-func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
-	if s.next.Load() != nil {
-		return true
-	}
-	ns := newSlab(nextLines(float64(shard)*t.unit, s.lines()))
-	if s.kept != nil {
-		ns.kept = newKept(int(ns.lines()))
-	}
-	if !t.ledger.take(ns.bytes(), force) {
-		return false
-	}
+// fill is the table's [shards.fill]. In each line of ns the kept entries come first, as in s.
+func (t *table) fill(s, ns *slab[uint64]) (n int64) {
 	if len(ns.slots) >= hugeSlots {
 		t.advise(unsafe.Pointer(&ns.slots[0]))
 	}
-	ns.count.Store(t.move(s, ns))
-	if !s.next.CompareAndSwap(nil, ns) {
-		t.ledger.give(ns.bytes())
-		return true
-	}
-	t.ledger.grows.Inc()
-	// The shard's slab is s, or an older one if another worker has been stopped
-	// just here.
-	for {
-		s := t.dir[shard].Load()
-		next := s.next.Load()
-		if next == nil {
-			return true
-		}
-		if t.dir[shard].CompareAndSwap(s, next) {
-			t.ledger.give(s.bytes())
-		}
-	}
-}
-
-// move freezes s and copies its entries to ns, which no other worker knows yet. It returns the
-// number of entries. In each line of ns the kept ones come first, as in s.
-func (t *table) move(s, ns *slab) (n int64) {
 	frozen := t.low + 1
 	lines := ns.lines()
 	taken := make([]uint8, lines) // slots, in the lines of ns
@@ -411,16 +294,6 @@ func (t *table) scan(shard, lo, hi uint64, yield func(e uint64) bool) {
 	}
 }
 
-// slots returns how many slots there are.
-func (t *table) slots() (n uint64) {
-	for i := range t.dir {
-		if s := t.dir[i].Load(); s != nil {
-			n += uint64(len(s.slots))
-		}
-	}
-	return n
-}
-
 // stats adds the table's figures.
 func (t *table) stats(s *Stats) {
 	s.Slots += t.slots()
@@ -428,15 +301,4 @@ func (t *table) stats(s *Stats) {
 	if s.Slots > 0 {
 		s.Load = float64(s.States) / float64(s.Slots)
 	}
-}
-
-// bytes returns the memory that the table holds.
-func (t *table) bytes() (n uint64) {
-	n = uint64(8 * len(t.dir))
-	for i := range t.dir {
-		if s := t.dir[i].Load(); s != nil {
-			n += uint64(s.bytes())
-		}
-	}
-	return n
 }
