@@ -3,8 +3,6 @@ package lockset
 import (
 	"encoding/binary"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"cpor/system"
 	"cpor/testkit/sabotage"
@@ -72,26 +70,18 @@ func (k *known) knows(x knower) bool {
 	return ok
 }
 
-// histories interns what is known of locations. It is safe for concurrent use.
-type histories struct {
-	mu    sync.RWMutex
-	list  [][]known
-	index map[string]order
-	given atomic.Pointer[[][]known] // list, for those who only read
-}
+// histories interns what is known of locations.
+type histories struct{ interned[string, []known] }
 
 func newHistories() *histories {
-	h := &histories{list: [][]known{nil, nil}, index: map[string]order{}}
-	h.give()
+	h := new(histories)
+	for _, key := range []string{"untouched", "raced"} { // no keys of others
+		h.interned.of(key, func() []known { return nil })
+	}
 	return h
 }
 
-func (h *histories) give() {
-	list := h.list
-	h.given.Store(&list)
-}
-
-func (h *histories) get(o order) []known { return (*h.given.Load())[o] }
+func (h *histories) get(o order) []known { return h.all()[o] }
 
 // of returns the number of a history, which may be changed afterwards, but not
 // what it points to.
@@ -116,22 +106,7 @@ func (h *histories) of(ks []known) order {
 			key = binary.AppendUvarint(key, uint64(x))
 		}
 	}
-	h.mu.RLock()
-	o, ok := h.index[string(key)]
-	h.mu.RUnlock()
-	if ok {
-		return o
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if o, ok := h.index[string(key)]; ok {
-		return o
-	}
-	o = order(len(h.list))
-	h.list = append(h.list, slices.Clone(ks))
-	h.give()
-	h.index[string(key)] = o
-	return o
+	return order(h.interned.of(string(key), func() []known { return slices.Clone(ks) }))
 }
 
 // opKind is what happens to a history.

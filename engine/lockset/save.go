@@ -54,16 +54,12 @@ type keptKnown struct {
 
 // numbers returns what the numbers mean. No machine may step.
 func (s *System) numbers() (n numbers) {
-	s.table.mu.RLock()
-	defer s.table.mu.RUnlock()
-	n.Sets = s.table.sets
-	for _, o := range s.table.owners {
+	n.Sets = s.table.sets.all()
+	for _, o := range s.table.owners.all() {
 		n.Owners = append(n.Owners, keptOwner{o.thread, o.held})
 	}
 	if s.histories != nil {
-		s.histories.mu.RLock()
-		defer s.histories.mu.RUnlock()
-		for _, h := range s.histories.list[raced+1:] {
+		for _, h := range s.histories.all()[raced+1:] {
 			var ks []keptKnown
 			for _, x := range h {
 				ks = append(ks, keptKnown{x.how, x.by})
@@ -93,7 +89,7 @@ func (s *System) speaking(n *numbers) (*System, error) {
 		}
 	}
 	for i, o := range n.Owners {
-		if int(o.Held) >= len(t.sets) || t.ownerNumber(owner{o.Thread, o.Held}) != uint32(i) {
+		if int(o.Held) >= len(t.sets.all()) || t.ownerNumber(owner{o.Thread, o.Held}) != uint32(i) {
 			return nil, errors.New("impossible owners of locations")
 		}
 	}
@@ -120,26 +116,20 @@ func (s *System) speaking(n *numbers) (*System, error) {
 
 // includes tells whether all numbers of another system mean the same in this one.
 func (s *System) includes(o *System) bool {
-	a, b := s.table, o.table
-	if len(b.sets) > len(a.sets) || len(b.owners) > len(a.owners) ||
-		!slices.Equal(a.owners[:len(b.owners)], b.owners) {
+	sameSet := func(a, b []system.Loc) bool { return slices.Equal(a, b) }
+	sameOwner := func(a, b owner) bool { return a == b }
+	if !begins(s.table.sets.all(), o.table.sets.all(), sameSet) ||
+		!begins(s.table.owners.all(), o.table.owners.all(), sameOwner) {
 		return false
 	}
-	for i, locks := range b.sets {
-		if !slices.Equal(locks, a.sets[i]) {
-			return false
-		}
-	}
-	if s.histories == nil {
-		return true
-	}
-	same := func(a, b known) bool { return a.how == b.how && slices.Equal(a.by, b.by) }
-	for i, l := range o.histories.list {
-		if i >= len(s.histories.list) || !slices.EqualFunc(l, s.histories.list[i], same) {
-			return false
-		}
-	}
-	return true
+	sameAccess := func(a, b known) bool { return a.how == b.how && slices.Equal(a.by, b.by) }
+	sameHistory := func(a, b []known) bool { return slices.EqualFunc(a, b, sameAccess) }
+	return s.histories == nil || begins(s.histories.all(), o.histories.all(), sameHistory)
+}
+
+// begins tells whether a begins with b.
+func begins[V any](a, b []V, same func(a, b V) bool) bool {
+	return len(a) >= len(b) && slices.EqualFunc(a[:len(b)], b, same)
 }
 
 // adopt takes numbers in place of those that the system has. It comes before any machine is

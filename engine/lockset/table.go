@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"cpor/system"
 )
@@ -16,18 +15,11 @@ type Set uint32
 // Table interns sets of locks. It is safe for concurrent use. The zero value is
 // not ready; NewTable makes one.
 type Table struct {
-	mu    sync.RWMutex
-	sets  [][]system.Loc
-	index map[string]Set
+	sets   interned[string, []system.Loc]
+	owners interned[owner, owner]
+
+	mu    sync.Mutex
 	meets map[[2]Set]Set
-
-	owners []owner
-	owned  map[owner]uint32
-
-	// What stands behind the numbers that have been given, for those who only read. It
-	// is there before anybody has the number.
-	givenSets   atomic.Pointer[[][]system.Loc]
-	givenOwners atomic.Pointer[[]owner]
 }
 
 // owner is the only thread that has accessed a location yet, and the locks that
@@ -39,20 +31,9 @@ type owner struct {
 
 // NewTable returns a table with the empty set.
 func NewTable() *Table {
-	t := &Table{sets: [][]system.Loc{nil}, index: map[string]Set{"": 0}, meets: map[[2]Set]Set{},
-		owned: map[owner]uint32{}}
-	t.giveSets()
+	t := &Table{meets: map[[2]Set]Set{}}
+	t.Of(nil)
 	return t
-}
-
-func (t *Table) giveSets() {
-	sets := t.sets
-	t.givenSets.Store(&sets)
-}
-
-func (t *Table) giveOwners() {
-	owners := t.owners
-	t.givenOwners.Store(&owners)
 }
 
 // key encodes a set in increasing order over buf.
@@ -66,28 +47,12 @@ func key(buf []byte, locks []system.Loc) []byte {
 
 // Of returns the set of these locks, which are in increasing order.
 func (t *Table) Of(locks []system.Loc) Set {
-	k := key(nil, locks)
-	t.mu.RLock()
-	s, ok := t.index[string(k)]
-	t.mu.RUnlock()
-	if ok {
-		return s
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if s, ok := t.index[string(k)]; ok {
-		return s
-	}
-	s = Set(len(t.sets))
-	t.sets = append(t.sets, slices.Clone(locks))
-	t.giveSets()
-	t.index[string(k)] = s
-	return s
+	return Set(t.sets.of(string(key(nil, locks)), func() []system.Loc { return slices.Clone(locks) }))
 }
 
 // Locks returns the locks of a set in increasing order. They must not be
 // changed.
-func (t *Table) Locks(s Set) []system.Loc { return (*t.givenSets.Load())[s] }
+func (t *Table) Locks(s Set) []system.Loc { return t.sets.all()[s] }
 
 // Intersect returns the intersection of two sets.
 func (t *Table) Intersect(a, b Set) Set {
@@ -100,16 +65,15 @@ func (t *Table) Intersect(a, b Set) Set {
 	if a == 0 {
 		return 0
 	}
-	t.mu.RLock()
+	t.mu.Lock()
 	s, ok := t.meets[[2]Set{a, b}]
-	x, y := t.sets[a], t.sets[b]
-	t.mu.RUnlock()
+	t.mu.Unlock()
 	if ok {
 		return s
 	}
 	var both []system.Loc
-	for _, l := range x {
-		if _, ok := slices.BinarySearch(y, l); ok {
+	for _, l := range t.Locks(a) {
+		if _, ok := slices.BinarySearch(t.Locks(b), l); ok {
 			both = append(both, l)
 		}
 	}
@@ -121,21 +85,10 @@ func (t *Table) Intersect(a, b Set) Set {
 }
 
 // ownerNumber interns an owner.
-func (t *Table) ownerNumber(o owner) uint32 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n, ok := t.owned[o]
-	if !ok {
-		n = uint32(len(t.owners))
-		t.owners = append(t.owners, o)
-		t.giveOwners()
-		t.owned[o] = n
-	}
-	return n
-}
+func (t *Table) ownerNumber(o owner) uint32 { return t.owners.of(o, func() owner { return o }) }
 
 // ownerOf returns the owner of a number.
-func (t *Table) ownerOf(n uint32) owner { return (*t.givenOwners.Load())[n] }
+func (t *Table) ownerOf(n uint32) owner { return t.owners.all()[n] }
 
 // cache is a machine's view of a table, without locking for what it has seen.
 type cache struct {
@@ -167,9 +120,7 @@ func (c *cache) owner(o owner) uint32 {
 func (c *cache) ownerOf(w word) owner {
 	n := int(w & payload)
 	if n >= len(c.owners) {
-		c.table.mu.RLock()
-		c.owners = c.table.owners[:len(c.table.owners):len(c.table.owners)]
-		c.table.mu.RUnlock()
+		c.owners = c.table.owners.all()
 	}
 	return c.owners[n]
 }
