@@ -94,6 +94,8 @@ type Step struct {
 	Now     int64 // the virtual clock behind the step, in nanoseconds
 	Failure *Failure
 	Pos     system.Pos
+	// Hash is a hash of the names of the accesses; 0: there is none.
+	Hash uint64
 }
 
 // Frame is a call on a stack.
@@ -172,6 +174,9 @@ type Policy struct {
 	Depth    int // of PCT
 	Length   int // of PCT: about how many steps an execution has
 	MaxSteps int // after which the execution is cut off; 0: a million
+	// Known is how many of the first steps are known to the caller: of them only Choice, Op, Now and
+	// Hash are told, and After is that of all threads behind the last one.
+	Known int
 	// Brief leaves out the accesses and what changes with each step: Steps have only
 	// Choice, Op and Failure. It is for sampling.
 	Brief bool

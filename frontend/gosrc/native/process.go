@@ -223,6 +223,7 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 	}
 	limit := p.limits.Memory / 6
 	c[14], c[15] = uint32(limit), uint32(limit>>32)
+	c[16] = uint32(min(pol.Known, len(prefix)))
 	p.buf = p.buf[:0]
 	for _, v := range c {
 		p.buf = binary.LittleEndian.AppendUint32(p.buf, v)
@@ -395,8 +396,8 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 			}
 			p.threads = append(p.threads, t)
 		case recLoc:
-			n := locName{kind: r[1], creator: -1, offset: word(r[4:]), sub: word(r[6:])}
-			if o := word(r[2:]); o != 0 {
+			n := locName{kind: r[0], creator: -1, offset: word(r[3:]), sub: word(r[5:])}
+			if o := word(r[1:]); o != 0 {
 				n.creator, n.seq = p.threads[o>>30&(1<<14-1)], uint32(o&(1<<30-1))
 			}
 			if n.kind >= 12 { // shares
@@ -406,13 +407,14 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 		case recStack:
 			p.stacks[r[0]] = words(r[1:])
 		case recStep:
-			as, err := p.accesses(r[6:])
+			as, err := p.accesses(r[8:])
 			if err != nil {
 				return nil, nil, err
 			}
 			x.Steps = append(x.Steps, Step{Choice: Choice{p.threads[r[0]], int32(r[1])},
 				Op: Op(r[2]), Created: r[2]>>8&1 == 1,
-				Now: int64(word(r[4:])), Accesses: as, Pos: p.b.symbols.pos(p.stacks[r[3]])})
+				Now: int64(word(r[4:])), Hash: word(r[6:]), Accesses: as,
+				Pos: p.b.symbols.pos(p.stacks[r[3]])})
 		case recPending:
 			list := &x.First
 			if n := len(x.Steps); n > 0 {

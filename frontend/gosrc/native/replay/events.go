@@ -26,6 +26,7 @@ type event struct {
 	fault  *system.Violation // nil for a data race, which is none of the event's alone
 	crash  bool              // nothing can happen behind it
 	pos    system.Pos
+	hash   uint64 // native.Step.Hash
 
 	known
 }

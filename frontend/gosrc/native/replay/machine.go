@@ -449,7 +449,7 @@ func (m *Machine) Verify() {
 	m.s.verified.Add(1)
 	m.hint = m.hint[:0]
 	prefix := m.choices()
-	err := m.s.execute(prefix, native.Policy{}, func(x *native.Execution) error {
+	err := m.s.execute(prefix, native.Policy{Known: len(prefix)}, func(x *native.Execution) error {
 		if n := len(x.Steps); n > len(prefix) {
 			return &native.Diverged{At: len(prefix), What: "the execution goes on"}
 		}
@@ -575,7 +575,7 @@ func (m *Machine) mayWait(t int, p *pending) bool {
 // Early tells whether the next step of a thread lets time pass while somebody else can run, and
 // whether it is a sleep of the test itself.
 func (m *Machine) Early(t int) (early, sleeps bool) {
-	if !m.exists(t) {
+	if m.dead || !m.exists(t) {
 		return false, false
 	}
 	p := m.pending(t)
@@ -592,8 +592,8 @@ func (m *Machine) Early(t int) (early, sleeps bool) {
 	return false, false
 }
 
-// Ended tells whether a thread has ended.
-func (m *Machine) Ended(t int) bool { return m.exists(t) && m.pending(t).ended }
+// Ended tells whether a thread has ended; it has not where the whole process has.
+func (m *Machine) Ended(t int) bool { return !m.dead && m.exists(t) && m.pending(t).ended }
 
 // quiet tells whether an execution ends with the event where failures of the test are none.
 func (ev *event) quiet() bool { return ev.fault != nil && ev.fault.Kind == failed }
@@ -656,7 +656,7 @@ func (m *Machine) run(c *native.Choice) {
 		prefix = append(prefix, m.hint[k:]...)
 	}
 	// What was foreseen need not be possible: then only what is asked for is done.
-	err := m.s.execute(prefix, native.Policy{}, func(x *native.Execution) error {
+	err := m.s.execute(prefix, native.Policy{Known: here}, func(x *native.Execution) error {
 		return m.absorb(x, here)
 	})
 	if errors.As(err, new(*native.Diverged)) && len(prefix) > here+1 {
@@ -664,13 +664,19 @@ func (m *Machine) run(c *native.Choice) {
 		if c != nil {
 			prefix = append(prefix, *c)
 		}
-		err = m.s.execute(prefix, native.Policy{}, func(x *native.Execution) error {
+		err = m.s.execute(prefix, native.Policy{Known: here}, func(x *native.Execution) error {
 			return m.absorb(x, here)
 		})
 	}
 	if err != nil {
 		panic(&Stop{err})
 	}
+}
+
+// about is what a thread was told to be about to do, and what that is among what is known.
+type about struct {
+	told  *native.Pending
+	known *pending
 }
 
 // absorb makes what an execution did behind its first steps, which led to the live state, known.
@@ -696,10 +702,14 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 	if x.End == native.Cut {
 		return ErrEndless
 	}
-	now := map[int32]*native.Pending{}
+	var now []about
 	note := func(ps []native.Pending) {
 		for k := range ps {
-			now[ps[k].Thread] = &ps[k]
+			t := int(ps[k].Thread)
+			for t >= len(now) {
+				now = append(now, about{})
+			}
+			now[t] = about{told: &ps[k]}
 		}
 	}
 	note(x.First)
@@ -707,8 +717,13 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 		note(x.Steps[k].After)
 	}
 	learn := func(k int) error {
-		for t, p := range now {
-			if err := m.learn(t, p, k); err != nil {
+		for t := range now {
+			a := &now[t]
+			if a.told == nil || a.known != nil && m.fits(a.known) {
+				continue
+			}
+			var err error
+			if a.known, err = m.learn(int32(t), a.told, k); err != nil {
 				return err
 			}
 		}
@@ -766,14 +781,14 @@ func (m *Machine) otherwise(ev *event, st *native.Step) string {
 func ended(x *native.Execution) bool { return x.End == native.Crashed || x.End == native.Exited }
 
 // learn notes what a thread is about to do in the live state.
-func (m *Machine) learn(t int32, p *native.Pending, at int) error {
+func (m *Machine) learn(t int32, p *native.Pending, at int) (*pending, error) {
 	q := m.find(int(t))
 	if q != nil {
 		if q.enabled != p.Enabled || q.ended != p.Ended {
-			return &native.Diverged{At: at, What: m.ThreadName(int(t)) +
+			return nil, &native.Diverged{At: at, What: m.ThreadName(int(t)) +
 				" can do something else than in another execution with the same past"}
 		}
-		return nil
+		return q, nil
 	}
 	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos,
 		text:  p.Text,
@@ -805,7 +820,7 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) error {
 	defer g.mu.Unlock()
 	q.more = k.pending.Load()
 	k.pending.Store(q)
-	return nil
+	return q, nil
 }
 
 // intern returns the event that a step is in the live state.
@@ -820,7 +835,7 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 		return ev, nil
 	}
 	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos,
-		now: st.Now, acc: relocated(st.Accesses)}
+		now: st.Now, hash: st.Hash, acc: relocated(st.Accesses)}
 	if ev.prev == nil && !(t < len(m.s.first) && m.s.first[t]) {
 		ev.acc = append(ev.acc, system.Access{Loc: exists(st.Thread)})
 	}
