@@ -1,12 +1,11 @@
 package system
 
-// Capabilities is what a [System] offers beside the core. A field is nil if the system does
-// not offer it.
+// Capabilities lists the optional features of a [System]. A field is nil if the system does not
+// offer the feature.
 //
-// An engine asks the system that it was given, and no other: a wrapper answers for itself. So a
-// wrapper decides for each field whether what the wrapped system says holds for the whole, and
-// states it. A test wants every field named wherever a value is made: who adds a field here is
-// told which wrappers have to decide.
+// An engine only asks the system that it was given, so a wrapper answers for itself. For each field
+// it decides whether the wrapped system's answer still holds for the whole. A test requires every
+// literal to name every field: when you add one, it tells you which wrappers must decide.
 type Capabilities struct {
 	// Observing: some threads check invariants.
 	Observing Observing
@@ -14,11 +13,11 @@ type Capabilities struct {
 	Irreducible Irreducible
 	// Symmetric: which states are the same but for names.
 	Symmetric Symmetric
-	// Beginning: the choices behind an initial state.
+	// Beginning: the choices that lead to an initial state.
 	Beginning Beginning
-	// Counting: how often what was executed.
+	// Counting: what was executed how often.
 	Counting Counting
-	// Remembering: what an encoded state has beside the model's state.
+	// Remembering: what an encoded state contains besides the model's state.
 	Remembering Remembering
 	// Interning: why an encoded state means nothing in another process.
 	Interning Interning
@@ -26,16 +25,16 @@ type Capabilities struct {
 	Portable Portable
 }
 
-// MachineCapabilities is what a [Machine] offers beside the core, as [Capabilities] is for a
-// system. What it names shares the live state and the undo log of the machine.
+// MachineCapabilities lists the optional features of a [Machine], as [Capabilities] does for a
+// system. They share the machine's live state and undo log.
 type MachineCapabilities struct {
 	// Pieces: local parts and values, as they are and set.
 	Pieces Pieces
-	// Renaming: what a location is called after Load.
+	// Renaming: the new name of a location after Load.
 	Renaming Renaming
-	// Futures: what a thread may still access.
+	// Futures: what a thread may access from now on.
 	Futures Futures
-	// Shaped: what the next transition of a thread can be.
+	// Shaped: what a thread's next transition can be.
 	Shaped Shaped
 	// Locking: what locks protect.
 	Locking Locking
@@ -51,7 +50,7 @@ type MachineCapabilities struct {
 	Changing Changing
 	// Repeating: which bits of the state a step depends on.
 	Repeating Repeating
-	// Adding: what a wrapper has added to the accesses.
+	// Adding: what a wrapper added to the accesses.
 	Adding Adding
 	// Costly: which steps cost much, and which are known.
 	Costly Costly
@@ -77,7 +76,7 @@ func (c *Capabilities) WhyIrreducible(temporal bool) string {
 	return ""
 }
 
-// Symmetry says what can be exchanged in a system; it is empty if nothing can.
+// Symmetry says what can be exchanged in a system; it is empty if there is nothing.
 func (c *Capabilities) Symmetry() string {
 	if c.Symmetric != nil {
 		return c.Symmetric.Symmetry()
@@ -124,7 +123,7 @@ func SymmetryOf(sys System) string {
 // Adding is implemented by machines of wrappers that let transitions access more
 // than in the wrapped system, so that fewer of them are independent.
 type Adding interface {
-	// OwnAccesses returns what the last Step accessed in the wrapped system. It is
-	// valid as long as what Accesses returns.
+	// OwnAccesses returns what the last Step accessed in the wrapped system. It is valid as long as
+	// the result of Accesses.
 	OwnAccesses() []Access
 }

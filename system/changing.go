@@ -1,8 +1,7 @@
 package system
 
-// Changing is implemented by machines that know which words of the state their steps
-// have changed, so that a state that is stored beside the loaded one need not be
-// compared with it as a whole.
+// Changing is implemented by machines that know which words of the state their steps have changed.
+// It spares comparing the whole state with a stored one.
 type Changing interface {
 	// Changed appends to dst the indices of all words in which the encoding of the live
 	// state differs from the loaded state, if both are of one length. There may be others

@@ -57,7 +57,7 @@ import "math"
 // the escrow method (O'Neil, ACM TODS 11 (4), 1986).
 type Op uint8
 
-// Unlimited is the room of an operation that is never refused. Nobody has to count down from it.
+// Unlimited is the room of an operation that is never refused. It is never counted down.
 const Unlimited = math.MaxUint16
 
 const (

@@ -7,15 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// Counting is implemented by systems whose machines count what of the program they
-// execute. There is a number of counters that only the system's front end can tell the
-// meaning of; it is the same in every process that has loaded the same program, so that
-// the counts of several processes can be added.
+// Counting is implemented by systems whose machines count what they execute. Only the front end
+// knows what each counter means. All processes that load the same program have the same counters,
+// so their counts can be added.
 //
-// A machine counts each step that is executed and not found blocked, whoever asks for it:
-// a search, the replay of a trace. So what has a count was executed in some state that
-// the program can reach. Whether what has none cannot be executed is for the engine to
-// say ([engine.Preserved]).
+// A machine counts each step that is executed and not found blocked, also in the replay of a trace.
+// So whatever has a count was executed in some reachable state. Whether something without a count
+// cannot be executed is for the engine to say ([engine.Preserved]).
 type Counting interface {
 	// Executed returns the counts of all machines of the system, with what
 	// AddExecuted was told. It must not be called while a machine is at work.
@@ -24,8 +22,8 @@ type Counting interface {
 	AddExecuted(counts []uint64)
 }
 
-// Counters is what a system embeds to be [Counting]: a slice of counters for each of its
-// machines, so that they count without a lock, and the sums. It must not be copied.
+// Counters implements [Counting] for systems that embed it: a slice of counters for each machine,
+// so that machines count without a lock, and the sums. It must not be copied.
 type Counters struct {
 	mu       sync.Mutex
 	machines [][]uint64
@@ -37,9 +35,9 @@ type Counters struct {
 	told  map[*uint64][]uint64 // what machines told last, by their first counter
 }
 
-// StartCounting forgets every count and makes n counters. What it returns are those of
-// what is executed before there is an initial state: every process that loads the
-// program executes it by itself, so they are no part of Executed, only of Counted.
+// StartCounting resets all counts and makes n counters. It returns the counters for what runs
+// before there is an initial state. Every process that loads the program executes that itself, so
+// it is in Counted but not in Executed.
 func (c *Counters) StartCounting(n int) []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,17 +83,15 @@ func (c *Counters) AddExecuted(counts []uint64) {
 	add(c.others, counts)
 }
 
-// Counted returns what Executed returns and what was executed before there was an
-// initial state.
+// Counted returns Executed plus what was executed before there was an initial state.
 func (c *Counters) Counted() []uint64 {
 	sum := c.Executed()
 	add(sum, c.before)
 	return sum
 }
 
-// CountedSoFar is Counted while machines are at work: it asks every machine to tell
-// what it has counted, which it does in its next step, and returns what they told
-// when they were asked before.
+// CountedSoFar is Counted while machines are running. It asks every machine to report its counts,
+// which the machine does in its next step, and returns the reports of the previous call.
 func (c *Counters) CountedSoFar() []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,11 +109,11 @@ func (c *Counters) CountedSoFar() []uint64 {
 	return sum
 }
 
-// Round is another number than before if machines are asked to tell what they have
-// counted. It is cheap: machines look at it in every step.
+// Round changes when machines are asked to report their counts. It is cheap: machines look at it in
+// every step.
 func (c *Counters) Round() uint32 { return c.round.Load() }
 
-// Tell tells what a machine has counted in own, which [Counters.CountMachine] made.
+// Tell reports the counts of a machine in own, which [Counters.CountMachine] made.
 func (c *Counters) Tell(own []uint64) {
 	if len(own) == 0 {
 		return
@@ -135,7 +131,7 @@ func (c *Counters) Tell(own []uint64) {
 type Tallies struct {
 	numbers map[string]int
 	lists   [][]int32 // by number
-	again   []uint64  // by number: how often it is to be added
+	again   []uint64  // by number: how many times to add it
 	key     []byte
 }
 
@@ -167,7 +163,7 @@ func (y *Tallies) Number(counters []int32) (number int, ok bool) {
 // Repeat counts once more the list with a number.
 func (y *Tallies) Repeat(n int) { y.again[n]++ }
 
-// AddTo adds what has been counted again to the counters. y may be nil.
+// AddTo adds the repeated counts to the counters. y may be nil.
 func (y *Tallies) AddTo(counts []uint64) {
 	if y == nil {
 		return

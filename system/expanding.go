@@ -1,8 +1,8 @@
 package system
 
 // Expanding is implemented by machines of systems that can be compiled to machine code, which
-// executes all steps of a state in one call. It is the same system, faster: the machine itself
-// stays the reference, and executes what the code leaves to it.
+// executes all steps of a state in one call. The machine itself is the reference, and executes what
+// the code leaves to it.
 type Expanding interface {
 	// Compiled returns the machine code, for the goroutine of this machine. It is nil as long
 	// as it is not ready, which the first call begins to prepare in the background; gone
@@ -15,8 +15,8 @@ type Code struct {
 	// Expand executes every step of every thread from s, for Next to tell. It returns
 	// false if the state has to be left to the reference altogether.
 	Expand func(s State) bool
-	// Next tells the next outcome, in the order of threads and of alternatives. It returns false
-	// behind the last one.
+	// Next returns the next outcome, in the order of threads and of alternatives, and false after
+	// the last one.
 	Next func(x *Successor) bool
 }
 
@@ -30,8 +30,7 @@ type Successor struct {
 	Kind  Kind
 	AtEnd bool   // as in Outcome
 	Alt   uint64 // as for Step
-	// End is the state behind the step, valid until the next call of Expand. Nobody
-	// may write to it.
+	// End is the state after the step, valid until the next call of Expand. It must not be changed.
 	End State
 	// Changed has a bit for each word in which End can differ from the expanded state. It is
 	// 0 if that is not known.

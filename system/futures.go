@@ -6,10 +6,9 @@ import "slices"
 // from now on. Reductions that choose persistent sets need it (Stoller 2002,
 // section 6: ops(θ), an upper bound on the operations of thread θ).
 type Futures interface {
-	// Future returns a bound on the accesses of all transitions that thread
-	// t of the live state, and all threads that it creates from now on, may
-	// ever take, whatever the other threads do. What a blocked transition
-	// reads is among them. The result is shared and must not be changed; it
+	// Future returns a bound on the accesses of all transitions that thread t of the live state,
+	// and all threads that it creates from now on, may ever take, whatever the other threads do. It
+	// includes what blocked transitions read. The result is shared and must not be changed; it
 	// stays valid. Nil means no bound.
 	Future(t int) *Footprint
 }

@@ -1,9 +1,8 @@
 package system
 
-// Class is what a shared location is to an analysis that exploits locks: the
-// four-way classification of objects of Stoller (Formal Methods in System
-// Design 2002, section 3.1), with the locations of synchronization objects told
-// apart as far as the analyses need it.
+// Class classifies a shared location for analyses that exploit locks: the four-way classification
+// of objects of Stoller (Formal Methods in System Design 2002, section 3.1), with the locations of
+// synchronization objects distinguished as far as the analyses need it.
 type Class uint8
 
 // The classes. Taking a location for one of Communication is always sound, so
@@ -26,9 +25,9 @@ const (
 	// Existence: the location says whether a thread exists. Its creation
 	// writes it, and each of its transitions reads it.
 	Existence
-	// TriedLock: the location says which thread owns a mutex that threads may
-	// try to lock without waiting. Whoever fails sees that it is owned, so that
-	// each access of it is one of communication; but it protects data.
+	// TriedLock: the location says which thread owns a mutex that threads may try to lock without
+	// waiting. A failing attempt sees that it is owned, so each access of it is one of
+	// communication; but it protects data.
 	TriedLock
 )
 

@@ -6,13 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// Names gives small numbers to names, the same number whenever the same name is
-// asked for: what a system needs whose locations and threads are made while it
-// runs. Number and Name may be called from many goroutines at once; only a new
-// name takes a lock. The zero value is ready.
+// Names numbers names: the same name always gets the same small number. Systems whose locations and
+// threads are created at run time need it. Number and Name may be called from many goroutines at
+// once; only a new name takes a lock. The zero value is ready to use.
 //
-// It is written here because the maps for many readers at hand (sync.Map, xsync)
-// box their keys or have no way back from the number to the name.
+// The available concurrent maps (sync.Map, xsync) box their keys or cannot map a number back to its
+// name.
 type Names[N comparable] struct {
 	mu    sync.Mutex
 	table atomic.Pointer[namesTable[N]]

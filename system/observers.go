@@ -68,10 +68,10 @@ func (o *Observers) Reset(m Machine) {
 	}
 }
 
-// Deadlock tells what keeps the threads of the live state of m from going on,
-// observers aside: enabled is one that is enabled, -1 if none is; blocked are
-// those before it that are blocked where they may not stay forever. It is a
-// deadlock if none is enabled and one is blocked. The live state stays as it is.
+// Deadlock tells what keeps the threads of the live state of m, except observers, from moving:
+// enabled is one that is enabled, -1 if there is none; blocked are those before it that are blocked
+// where they must not stay. It is a deadlock if none is enabled and one is blocked. The live state
+// does not change.
 func (o *Observers) Deadlock(m Machine) (enabled int, blocked []int) {
 	for t := range m.NumThreads() {
 		if o.Has(t) {

@@ -1,9 +1,8 @@
 package system
 
-// Pieces is implemented by machines whose states come apart into a local part
-// for each thread and a value for each shared location. A machine whose local
-// parts point to objects is none: such a part means something in its own state
-// only.
+// Pieces is implemented by machines whose states consist of a local part for each thread and a
+// value for each shared location. A machine whose local parts point to objects does not implement
+// it, because such a part only makes sense in its own state.
 type Pieces interface {
 	// Accesses returns the accesses of the last Step or StepOn, as
 	// [Machine.Accesses] does.

@@ -14,12 +14,12 @@ const (
 	// MayRoam: it may touch other locations in other states.
 	MayRoam
 
-	// AnyShape is the shape of a transition of which nothing is known.
+	// AnyShape is the shape of a transition about which nothing is known.
 	AnyShape = MayBlock | MayChoose | MayVary | MayRoam
 )
 
-// Shaped is implemented by machines that know the shapes of transitions. It
-// saves dynamic reductions from asking what a transition would do elsewhere.
+// Shaped is implemented by machines that know the shapes of transitions. Dynamic reductions then
+// need not ask what a transition would do elsewhere.
 type Shaped interface {
 	// Shape returns the shape of the next transition of thread t. It depends
 	// on the thread's local part only, and holds wherever the thread exists.

@@ -9,8 +9,8 @@ type Symmetric interface {
 	// Symmetry says what can be exchanged, in words; it is empty if nothing can.
 	Symmetry() string
 
-	// Representatives returns a function that makes of an encoded state, in place, the
-	// representative of its orbit: an element of it, the same one for all of them. The
-	// function is for one goroutine.
+	// Representatives returns a function that replaces an encoded state, in place, by the
+	// representative of its orbit: the same element for all states of the orbit. The function is
+	// for one goroutine.
 	Representatives() func(s State)
 }

@@ -145,9 +145,8 @@ package system
 // what may be assumed.
 type State = []uint64
 
-// Loc identifies a shared location: what a step really touched, so A[3][4] and
-// not A. It is a small number that represents a name; the package documentation
-// says how long it means the same.
+// Loc identifies a shared location: what a step really touched, so A[3][4] and not A. It is a small
+// number for a name; the package documentation says how long it keeps its meaning.
 type Loc uint32
 
 // Access is one access of a transition to a shared location.
@@ -202,9 +201,9 @@ type Outcome struct {
 	// there is none. A transition has more than one enabled alternative if
 	// and only if Step with alternative 0 returns a Next that is not 0.
 	Next uint64
-	// Violation is the property that the transition violated, or nil. The
-	// thread has ended in a local state of its own for each violation; the
-	// other threads continue, so that every reduction agrees on what is reachable.
+	// Violation is the property that the transition violated, or nil. The thread has then ended, in
+	// a distinct local state for each violation. The other threads continue, so that every
+	// reduction agrees on what is reachable.
 	Violation *Violation
 }
 
@@ -227,15 +226,14 @@ type Violation struct {
 	Kind    ViolationKind
 	Message string
 	Pos     Pos
-	// Object names what the violation is about, if one place can violate the
-	// same property of several things: the variable of a data race.
+	// Object names the subject of the violation, if one place can violate the same property of
+	// several things: the variable of a data race.
 	Object string
 	// Also is a further violation by the same transition, or nil.
 	Also *Violation
 }
 
-// Same tells whether two violations are the same finding, if they are no
-// deadlocks.
+// Same tells whether two violations, which are not deadlocks, are the same finding.
 func (v *Violation) Same(w *Violation) bool {
 	return v.Kind == w.Kind && v.Pos == w.Pos && v.Object == w.Object
 }
@@ -251,14 +249,14 @@ func (v *Violation) Find(want *Violation) *Violation {
 	return nil
 }
 
-// Remembering is implemented by systems whose states say more than the state of
-// what they model: what a check remembers of the way there.
+// Remembering is implemented by systems whose states contain more than the state of the model: what
+// a check remembers of the path.
 type Remembering interface {
 	// Bare returns the part of an encoded state that is the model's.
 	Bare(s State) State
-	// Ordered tells whether what is remembered may differ between two orders of transitions
-	// that are independent by their accesses. Then a search that stores no states and
-	// executes one order only misses what the check would find in another.
+	// Ordered tells whether what is remembered may differ between two orders of transitions that
+	// are independent by their accesses. A search without stored states that executes only one
+	// order then misses what the check would find in another.
 	Ordered() bool
 }
 
@@ -276,18 +274,18 @@ type Portable interface {
 	// Export appends to dst what s is in every process: equal states, and only
 	// these, are exported as equal words. It may be called from any goroutine.
 	Export(dst, s State) State
-	// Import appends to dst the state of this process that was exported as s. The error
-	// says that s is no such state. It may be called from any goroutine.
+	// Import appends to dst this process's version of a state that was exported as s. The error
+	// says that s is not such a state. It may be called from any goroutine.
 	Import(dst, s State) (State, error)
-	// Numbers returns what the numbers in states mean by now, as JSON, for states that are
-	// kept as they are. No machine may step.
+	// Numbers returns the meaning of the numbers in states as JSON, for states that are stored as
+	// they are. No machine may step.
 	Numbers() ([]byte, error)
 	// Foreign returns what exports and imports the states of another process, which has returned b
 	// from Numbers; nil if all its numbers mean the same in this one. The error says that b is not
 	// of the same system.
 	Foreign(b []byte) (Portable, error)
-	// Translator returns what appends to dst the state that s is in a process that Foreign has
-	// returned, or the other way round. It is for one goroutine.
+	// Translator returns a function that appends to dst the state that s is in a process returned
+	// by Foreign, or the other way round. It is for one goroutine.
 	Translator(to Portable) func(dst, s State) State
 }
 
@@ -331,12 +329,11 @@ type Machine interface {
 	// length does not matter) and returns it, grown if needed.
 	Encode(dst State) State
 
-	// Hash returns a 64-bit hash of the live state that is kept
-	// incrementally. Live states that were reached from the same Load have
-	// equal hashes if they are equal and the machine keeps them in the same
-	// way; it may keep one state in a few ways (a channel's ring rotated), so
-	// that whoever looks for cycles may find one some laps late. A caller that
-	// must be certain compares encodings. It is maintained only while Track(true).
+	// Hash returns a 64-bit hash of the live state that is kept incrementally. Live states reached
+	// from the same Load have equal hashes if they are equal and the machine represents them in the
+	// same way. It may represent one state in a few ways (a channel's ring rotated), so a search
+	// for cycles may find one some laps late. A caller that must be certain compares encodings. It
+	// is maintained only while Track(true).
 	Hash() uint64
 
 	// Track switches the recording of accesses and the maintenance of the
@@ -384,7 +381,7 @@ type Machine interface {
 	// ValueString returns the value of a location as users see it.
 	ValueString(l Loc) string
 
-	// Capabilities tells what else the machine offers. It is always the same; who asks
-	// often keeps the answer.
+	// Capabilities returns the optional features of the machine. The result never changes, so
+	// frequent callers keep it.
 	Capabilities() MachineCapabilities
 }

@@ -1,33 +1,32 @@
 package system
 
-// Telling is implemented by machines that can tell people what a step did, where
-// that says more than what [Machine.Next] said before: which alternative was
-// taken, and all statements of a transition that has several.
+// Telling is implemented by machines that can report what a step did, where that says more than
+// [Machine.Next] before the step: which alternative was taken, and all statements of a transition
+// with several.
 type Telling interface {
-	// Told returns the place and the text of what the last Step did. Tracking
-	// must have been on, and a machine that is [Narrating] must have been told to.
+	// Told returns the place and the text of what the last Step did. Tracking must be on, and so
+	// must the telling of a [Narrating] machine.
 	Told() (pos Pos, text string)
 }
 
-// Narrating is implemented by machines that can say in words what a step did
-// beside reading and writing variables: what was sent, to where, which case was
-// taken, and what a blocked thread waits for.
+// Narrating is implemented by machines that can describe what a step did besides reading and
+// writing variables: what was sent and where, which case was taken, what a blocked thread waits
+// for.
 type Narrating interface {
 	// Narrate switches the recording on or off; it needs tracking. A new
 	// machine has it off, because a search needs none of it.
 	Narrate(on bool)
 	// Story tells of the last Step. It is valid until the next one.
 	Story() Story
-	// Internal tells whether people need not see an access to a location,
-	// because the story says what it is about: the tail of a channel, the owner
-	// of a mutex.
+	// Internal tells whether to hide an access to a location from people, because the story
+	// describes it: the tail of a channel, the owner of a mutex.
 	Internal(l Loc) bool
 }
 
-// Story is what people want to know of a step beside its accesses.
+// Story describes a step besides its accesses.
 type Story struct {
 	Calls []Call   // the calls around the statement, the outermost first
-	Deeds []Deed   // what the step did, in its order
+	Deeds []Deed   // what the step did, in order
 	Waits []string // of a step that is blocked: what it waits for ("m, held by P[1]")
 	// Within: the step is in the same call of a library as the last step of its thread, or as
 	// the last one before the library called the program back.
@@ -69,8 +68,8 @@ type Deed struct {
 	Channel, Value string
 	// Object tells channels of one name apart.
 	Object uint64
-	// Place is where among the messages of the channel, the oldest of which is
-	// number 0, the message was put or taken from.
+	// Place is the position among the messages of the channel, the oldest of which is number 0, at
+	// which the message was put or taken.
 	Place int
 	// Direct: the message went from one thread to another in this very step, without
 	// a buffer. With is the thread at the other end.
@@ -80,9 +79,8 @@ type Deed struct {
 
 // Showing is implemented by machines that can show their whole state to people.
 type Showing interface {
-	// Variables returns what is shared in the live state: each variable or
-	// element of one, and each object such as a channel with its contents, in
-	// the order of their declaration.
+	// Variables returns what is shared in the live state: each variable or its elements, and each
+	// object such as a channel with its contents, in the order of declaration.
 	Variables() []Binding
 }
 

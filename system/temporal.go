@@ -28,29 +28,24 @@ type Temporal interface {
 	// other way round.
 	Change(i int, acc []Access, before, after []int64) (rise, fall bool)
 
-	// Conflicts tells whether thread u, from where it is in the live state,
-	// may later execute a transition that is dependent on the next
-	// transitions of thread t, while t does not move. acc has the accesses of
-	// all enabled alternatives of t, one after another. Threads that u may
-	// create count as u.
+	// Conflicts tells whether thread u, from where it is in the live state, may later execute a
+	// transition that is dependent on the next transitions of thread t, while t does not move. acc
+	// has the accesses of all enabled alternatives of t, concatenated. Threads that u may create
+	// count as u.
 	//
-	// This is not [Futures] once more. A [Footprint] is a set of locations, and
-	// over these a send and a receive on one channel are dependent, because both
-	// write it. Conflicts may take them for independent, where t's next
-	// transitions are no more than sends or receives that are enabled, and u does
-	// nothing else with the channel from then on. To exempt channels from a
-	// footprint one would have to ask what u may later do with each of them,
-	// which is this question. With footprints alone most of the reduction on
-	// programs that send is gone: the graphs of Siegel's programs, which the tests
-	// of engine/temporal build in three seconds, were not built in ten minutes. Nor
-	// does Conflicts answer for Futures: who computes persistent sets wants the
-	// set, for accesses that are not known yet. In the model language both are
-	// answered from one analysis (package frontend/model/flow).
+	// [Futures] cannot replace it. A [Footprint] is a set of locations, and over these a send and a
+	// receive on one channel are dependent, because both write it. Conflicts may treat them as
+	// independent where t's next transitions are enabled sends or receives, and u does nothing else
+	// with the channel from then on. To exempt channels from a footprint, one would have to ask
+	// what u may later do with each of them, which is this question. With footprints alone most of
+	// the reduction on programs that send is lost: the graphs of Siegel's programs, which the tests
+	// of engine/temporal build in three seconds, were not built in ten minutes. Nor can Conflicts
+	// replace Futures: a persistent set needs the set, for accesses that are not known yet. In the
+	// model language one analysis answers both (package frontend/model/flow).
 	Conflicts(t int, acc []Access, u int) bool
 
-	// Late tells whether the next transition of thread t, which has the
-	// accesses acc, should be tried after those of others when one thread
-	// is to be chosen whose transitions depend on no one else's: it lets
-	// others continue (in models, it sends). Any answer is right.
+	// Late tells whether to try the next transition of thread t, which has the accesses acc, after
+	// those of others, when one thread whose transitions depend on no other is to be chosen. Late
+	// transitions let others continue (in models, sends). Any answer is correct.
 	Late(t int, acc []Access) bool
 }

@@ -34,13 +34,12 @@ func (r Reduction) String() string {
 	return [...]string{"none", "invisible", "transparent"}[r]
 }
 
-// Options say how to check. The zero value checks without reduction, on all
+// Options say how to check. The zero value is ready to use: it checks without reduction, on all
 // CPUs, without limits.
 //
-// MaxStates ends a search once it has come to more than this many program states;
-// a counterexample found until then counts. Validate checks the condition C1 by
-// brute force at each state with a proper ample set; it is for small systems. What
-// is said of violations and traces means nothing.
+// MaxStates ends a search after more than this many program states; a counterexample found by then
+// counts. Validate checks the condition C1 by brute force at each state with a proper ample set; it
+// is for small systems. Options about violations and traces have no effect.
 type Options struct {
 	engine.Options
 	Reduction Reduction
@@ -73,7 +72,7 @@ func (e *FormulaError) Error() string {
 	return fmt.Sprintf("%s%s: %s", where, e.Property, e.Message)
 }
 
-// Result is what was found out about a property.
+// Result is the result for one property.
 type Result struct {
 	Property engine.Property `json:"-"`
 	Verdict  engine.Verdict
@@ -99,10 +98,9 @@ type Result struct {
 
 	// Counterexample is an execution that does not satisfy the formula.
 	Counterexample *Counterexample `json:"-"`
-	// Fault is an error that an execution runs into, which is not what the
-	// formula speaks of: a failed assertion, a run-time error, or a proposition
-	// that cannot be evaluated. Only faults met on the way are known; a reduced
-	// graph can lack failed assertions and run-time errors of threads.
+	// Fault is an error that an execution runs into and the formula does not mention: a failed
+	// assertion, a run-time error, or a proposition that cannot be evaluated. Only faults met on
+	// the way are known; a reduced graph can lack failed assertions and run-time errors of threads.
 	Fault *Fault `json:"-"`
 }
 
@@ -112,10 +110,9 @@ type Fault struct {
 	Trace     *trace.Trace // without a claim if the fault is a proposition's
 }
 
-// Run checks properties one after another. The error is an *engine.OptionError, a
-// *FormulaError, a *buchi.AtomsError, or an error of the tool itself. When ctx
-// ends, Run returns what it knows by then, with properties that were not checked
-// as Incomplete.
+// Run checks properties one after another. The error is an *engine.OptionError, a *FormulaError, a
+// *buchi.AtomsError, or an error of the tool itself. When ctx ends, Run returns what it knows, with
+// unchecked properties as Incomplete.
 func Run(ctx context.Context, sys system.System, props []engine.Property, o Options) ([]*Result,
 	error) {
 	if (o.Fair || o.Strong) && o.Reduction != None {
@@ -133,7 +130,7 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 		return nil, err
 	}
 	defer watch.End()
-	// What is explored at present, for the progress.
+	// The current exploration, for the progress.
 	var current atomic.Pointer[exploration]
 	watch.Go(func() engine.Progress {
 		if s := current.Load(); s != nil {
@@ -221,7 +218,7 @@ type checker struct {
 	number  map[string]int // of the propositions
 	store   statestore.Store
 	mark    checkpoint.Mark // of its last checkpoint
-	keeping *keeping        // nil: there are no checkpoints
+	keeping *keeping        // nil: no checkpoints
 	start   time.Time
 	before  time.Duration // of the searches that this one continues with
 }
@@ -303,8 +300,8 @@ func (c *checker) passes() ([]pass, error) {
 		}
 	}
 	if len(ps) == 0 || len(both) > 0 {
-		// All reachable states, with a view to what cannot be evaluated. An
-		// automaton's search leaves out what its negated formula excludes.
+		// All reachable states, to find what cannot be evaluated. An automaton's search leaves out
+		// what its negated formula excludes.
 		ps = append(ps, pass{&buchi.Automaton{Accepting: []bool{false}, Out: [][]buchi.Transition{
 			{{}}}}, nil, both})
 	}

@@ -9,8 +9,8 @@ import (
 	"cpor/statestore"
 )
 
-// visit is a vertex on a worker's stack. Of its successors those that are left to
-// visit are the uppermost on the worker's pile of them.
+// visit is a vertex on a worker's stack. Its unvisited successors are on top of the worker's pile
+// of them.
 type visit struct {
 	ref statestore.Ref
 	at  uint32
@@ -43,7 +43,7 @@ type worker struct {
 
 	begun    int  // initial states that it has looked at
 	opening  bool // the vertex on top of the stack has not got its successors yet
-	red      int  // where the red search that is under way begins on the stack; -1: there is none
+	red      int  // where the current red search begins on the stack; -1: there is none
 	stack    pile[visit]
 	succ     pile[packed]
 	prefix   *segment // the way to the stack's first vertex
@@ -63,7 +63,7 @@ func newWorker(s *exploration, id int) *worker {
 	return &worker{s: s, id: id, x: newExpander(s), pcg: pcg, rng: rand.New(pcg), red: -1}
 }
 
-// search continues where the worker is, and searches from the initial vertices, and then from
+// search continues where the worker is, then searches from the initial vertices, and then from
 // those that other workers hand over.
 func (w *worker) search() {
 	s := w.s
@@ -107,8 +107,8 @@ func (w *worker) search() {
 	}
 }
 
-// surplus tells whether the worker is one of a search that had more of them before it was
-// interrupted: it finishes what it has begun.
+// surplus tells whether the worker comes from an interrupted search with more workers: it finishes
+// what it has begun.
 func (w *worker) surplus() bool { return w.id >= w.s.o.Workers }
 
 // awake waits until the worker may work, if there are more of them than wanted.
@@ -118,7 +118,7 @@ func (w *worker) awake() {
 	}
 }
 
-// asleep lets another one work.
+// asleep lets another worker run.
 func (w *worker) asleep() {
 	if w.s.slots != nil {
 		<-w.s.slots
@@ -462,7 +462,7 @@ func (w *worker) siftRed(vertex) bool {
 	left := w.next[:0]
 	for _, to := range w.next {
 		if s.loose[to.at/s.levels] {
-			continue // there is no way back
+			continue // there is no path back
 		}
 		e, ok := s.colours.look(to.ref)
 		if !ok {
@@ -485,9 +485,8 @@ func (w *worker) siftRed(vertex) bool {
 	return true
 }
 
-// dfsRed looks for a way from an accepting vertex back to the stack of the blue
-// search, then makes what it visited red, and leaves the vertex. It returns false if the
-// search has to stop.
+// dfsRed looks for a path from an accepting vertex back to the stack of the blue search, then
+// colors what it visited red, and leaves the vertex. It returns false if the search must stop.
 func (w *worker) dfsRed() bool {
 	s := w.s
 	for w.stack.n > w.red {

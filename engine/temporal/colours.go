@@ -8,15 +8,14 @@ import (
 	"cpor/statestore"
 )
 
-// colours holds, for each program state that a search has come to, some bits: what
-// the cycle proviso must know of the state, and the colors of its vertices in the
-// product. It is a hash table in shards with a lock each. An entry is a few 32-bit
-// words: the state's reference in the lowest refBits bits, and behind it the bits. So
-// a state with one worker and a small automaton takes 8 or 12 bytes and
-// a free share of the table, besides what it takes in the store.
+// colours holds some bits for each program state that a search has reached: what the cycle proviso
+// must know of the state, and the colors of its vertices in the product. It is a hash table in
+// shards with a lock each. An entry is a few 32-bit words: the state's reference in the lowest
+// refBits bits, followed by the bits. So a state with one worker and a small automaton takes 8 or
+// 12 bytes and a share of the table's free space, besides the store.
 //
-// It is not a library's map because those take 16 bytes and more for the key alone
-// and cannot be read and changed in one locked step without a pointer for each.
+// Library maps take 16 bytes and more for the key alone, and cannot read and change an entry in one
+// locked step without a pointer for each.
 type colours struct {
 	words  int // of an entry
 	fields int // bits of the state itself
@@ -42,8 +41,8 @@ type colourShard struct {
 	_     [8]byte
 }
 
-// newColours returns a table for states with so many bits of their own and so many
-// vertices of so many bits each.
+// newColours returns a table for states with so many bits, and so many vertices of so many bits
+// each.
 func newColours(fields, vertices, each int) *colours {
 	c := &colours{fields: fields, each: each, words: (refBits + fields + vertices*each + 31) / 32}
 	for i := range c.shards {

@@ -17,7 +17,7 @@ import (
 // the stem, and the execution stays there.
 type Counterexample struct {
 	Property engine.Property
-	Part     ltl.Formula // the conjunct that is violated; the whole formula if it is none
+	Part     ltl.Formula // the violated conjunct, or the whole formula
 	Initial  int
 	Stem     []trace.Step
 	Loop     []trace.Step
@@ -83,7 +83,7 @@ func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Countere
 	return x, nil
 }
 
-// unproven says why an execution is no counterexample, although each of its steps can be taken.
+// unproven says why an execution, each of whose steps can be taken, is not a counterexample.
 type unproven string
 
 func (u unproven) Error() string { return string(u) }
@@ -131,8 +131,8 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 	m.Track(true)
 	x.Values, x.states = nil, nil
 	word := ltl.Lasso{Atoms: x.Props}
-	// The threads that moved or were disabled in the loop, those that moved, and those
-	// that were enabled.
+	// The threads that moved or were disabled in the loop, those that moved, and those that were
+	// enabled.
 	var met, moved, on map[int]bool
 	look := func() error {
 		var row []bool

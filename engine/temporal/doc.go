@@ -2,7 +2,8 @@
 // linear temporal logic, with ample-set partial-order reduction and its
 // transparent variant.
 //
-//	r, err := check.Run(ctx, sys, []check.Property{{Name: "p", Formula: f}}, check.Options{Reduction: check.Transparent})
+//	o := temporal.Options{Reduction: temporal.Transparent}
+//	r, err := temporal.Run(ctx, sys, []engine.Property{{Name: "p", Formula: f}}, o)
 //	if c := r[0].Counterexample; c != nil { c.WriteText(os.Stdout, 80) }
 //
 // # Semantics

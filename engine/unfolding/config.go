@@ -17,7 +17,7 @@ type config struct {
 	p    *prefix
 	root uint32
 	size uint32
-	hash uint32 // startHash, and exclusive or of what the events change
+	hash uint32 // startHash, and the exclusive or of what the events change
 
 	slots []slot
 	mask  uint32
@@ -162,7 +162,7 @@ func (c *config) rewind(m checkpoint) {
 	c.size, c.hash = m.size, m.hash
 }
 
-// lastAt writes what the current conditions were at m over dst.
+// lastAt writes the current conditions at m over dst.
 func (c *config) lastAt(m checkpoint, dst []uint32) []uint32 {
 	dst = append(dst[:0], c.cur...)
 	for _, u := range slices.Backward(c.log[m.log-c.base:]) {
@@ -180,7 +180,7 @@ func (c *config) forget(m checkpoint) {
 	c.base = m.log
 }
 
-// bytes returns what the configuration occupies.
+// bytes returns the memory of the configuration.
 func (c *config) bytes() int {
 	return cap(c.slots)*16 + (cap(c.cur)+cap(c.keys))*4 + cap(c.log)*12
 }
@@ -357,8 +357,8 @@ func (c *config) pushReaders(readers []uint32, s shape) {
 	}
 }
 
-// add adds the events on the stack with their histories. It says no, and may
-// leave something added, if that is no configuration.
+// add adds the events on the stack with their histories. It returns false, and may leave some of
+// them added, if the result would not be a configuration.
 func (c *config) add() bool {
 	p := c.p
 	c.touched, c.foe = c.touched[:0], 0

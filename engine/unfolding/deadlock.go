@@ -81,7 +81,7 @@ func (d *deadlocks) choose(t uint32) {
 	d.stuck = d.stuck[:len(d.stuck)-1]
 }
 
-// conditions tries a condition of a thread and those that were made from it.
+// conditions tries a condition of a thread and those made from it.
 func (d *deadlocks) conditions(cond uint32) {
 	w, p := d.w, d.w.p
 	if d.done || w.stop() {
@@ -103,7 +103,7 @@ func (d *deadlocks) conditions(cond uint32) {
 	}
 }
 
-// end has come to the end of what a thread does.
+// end is called where what a thread does ends.
 func (d *deadlocks) end(leaf uint32) {
 	s := d.w.p.shape(d.w.p.leaf(leaf))
 	if d.done || s.kind() == system.Moved {

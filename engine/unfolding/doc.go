@@ -1,9 +1,8 @@
-// Package unfolding explores systems without ever having a global state in its
-// hands: it builds a complete finite prefix of the unfolding (McMillan, CAV
-// 1992; Esparza, Römer, Vogler, Formal Methods in System Design 20, 2002; for
-// programs Rodríguez, Sousa, Sharma, Kroening, CONCUR 2015), which has one
-// event for each transition in each causal past. Threads that have nothing to
-// do with each other add their events to it; they do not multiply them.
+// Package unfolding explores systems without global states. It builds a complete finite prefix of
+// the unfolding (McMillan, CAV 1992; Esparza, Römer, Vogler, Formal Methods in System Design 20,
+// 2002; for programs Rodríguez, Sousa, Sharma, Kroening, CONCUR 2015), which has one event for each
+// transition in each causal past. The events of threads that do not interact are added, not
+// multiplied.
 //
 //	res, err := unfolding.Run(ctx, sys, engine.Options{})
 //	fmt.Println(res.Events, res.Cutoffs, res.Verdict)

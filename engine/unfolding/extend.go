@@ -15,7 +15,7 @@ type worker struct {
 	c2    *config // for comparisons
 	short *config // for histories of few events
 	kept  *histories
-	holds *kept // whose configuration c is, if it is one of those
+	holds *kept // whose configuration c is, if it belongs to one
 	stop  func() bool
 	past  past
 	shown [64]shown // the markings of events that were compared with lately
@@ -36,7 +36,7 @@ type worker struct {
 	touched []uint32 // room for what an event touches
 	others  []uint32 // threads that may touch what e left behind
 
-	// What is done with the ends of transitions.
+	// What to do at the ends of transitions.
 	end func(leaf uint32)
 }
 
@@ -129,15 +129,15 @@ func (w *worker) release() {
 	}
 }
 
-// concerned tells whether transitions of a local state can touch what event e
-// left behind, and whether that became known the last time.
+// concerned tells whether transitions of a local state can touch what event e left behind, and
+// whether that was learned in the last round.
 func (w *worker) concerned(local uint32, again bool) bool {
 	some := false
 	for u := w.p.local(local).uses; u != 0; {
 		x := w.p.uses.at(u)
 		u = x.next
 		for _, a := range w.left {
-			// What was written matters to all, what was read to writers.
+			// What was written concerns all threads, what was read only writers.
 			if x.access>>1 != a>>1 || !isWrite(x.access) && !isWrite(a) {
 				continue
 			}

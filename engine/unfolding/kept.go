@@ -10,13 +10,13 @@ import (
 // share them; each is in the hands of one worker at a time.
 type histories struct {
 	short uint32 // so many events are made a history faster than found
-	room  int    // how many bytes they may have, besides those that more events allow
+	room  int    // how many bytes they may take, plus those that more events allow
 
 	mu    sync.Mutex
 	all   []*kept
 	where map[uint32]*kept // by the events in their chains
 	bytes int
-	turn  int // where to look next for one that is no more needed
+	turn  int // where to look next for one that is not needed any more
 }
 
 // kept is one of them: what it was the history of lately, one event behind the other.

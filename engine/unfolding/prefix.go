@@ -205,17 +205,17 @@ func (p *prefix) add(c *candidate, cut bool) uint32 {
 	return p.events.add(e)
 }
 
-// bytes returns what the events and conditions occupy, and what was learnt of the program.
+// bytes returns the memory of the events and conditions, and of what was learned of the program.
 func (p *prefix) bytes() uint64 {
 	return uint64(p.events.n)*24 + uint64(p.conds.n)*20 + uint64(p.reads.n)*8 + uint64(
 		p.words.n)*4 +
 		uint64(p.cut.n)*8 + uint64(p.origins.n)*4 + uint64(len(p.markings.slots))*8 + p.learnt()
 }
 
-// maxNumber bounds what is numbered.
+// maxNumber bounds all numbers.
 const maxNumber = 1<<31 - 1<<16
 
-// full tells whether there are no more numbers for what there may be much of.
+// full tells whether the numbers for something are used up.
 func (p *prefix) full() bool {
 	return max(p.words.n, p.conds.n, p.reads.n, p.leaves.n, p.branches.n, p.locals.n, p.coded.n,
 		p.uses.n) > maxNumber

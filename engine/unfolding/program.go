@@ -12,17 +12,14 @@ import (
 	"cpor/system"
 )
 
-// program is what was learnt of the system: its threads and locations by small
-// numbers, the local states that were met, and for each of them what the next
-// transition does, as a tree of questions for values of locations. A
-// transition is executed once for each combination of values that it reads,
-// however many events are its instances.
+// program is what has been learned about the system: its threads and locations by small numbers,
+// the local states that were met, and for each of them what the next transition does, as a tree of
+// questions for values of locations. A transition is executed once for each combination of values
+// that it reads, however many events are its instances.
 //
-// All that there may be as many of as events is in tables without pointers, and has
-// numbers.
+// Whatever can be as numerous as events is in tables without pointers, and has numbers.
 //
-// Trees grow while workers look for events. Whoever reads one takes no lock;
-// growing takes the program's.
+// Trees grow while workers look for events. Readers take no lock; growing takes the program's.
 type program struct {
 	sys   system.System
 	roots []system.State
@@ -42,13 +39,13 @@ type program struct {
 	shapesAt  list
 	branches  shared[branch]
 	extras    shared[extra]
-	large     shared[uint64] // the values that are no numbers of themselves
+	large     shared[uint64] // the values that are not their own numbers
 	largeNums map[uint64]uint32
 	uses      chunks[use]
 
 	recent map[interest]bool // what became known when settle was called last
 
-	bytes []byte // room for what is coded
+	bytes []byte // space for encoding
 }
 
 // comp names a component of the system: a thread or a location.
@@ -63,8 +60,8 @@ type component struct {
 	index  uint32
 	starts []cond // in each initial state
 
-	// The threads that may touch the location and those that may write it, as
-	// far as is known, in the order of their numbers: changed by settle only.
+	// The threads that may touch the location and those that may write it, as far as is known, in
+	// the order of their numbers. Only settle changes it.
 	users, writers []uint32
 }
 
@@ -77,7 +74,7 @@ type interest struct {
 // local is a local state of a thread.
 type local struct {
 	thread uint32 // component
-	part   uint32 // where its words are in coded, behind their number
+	part   uint32 // where its words are in coded, after their number
 	tree   node
 	// What its transitions may access, as far as is known: a list in uses, changed by
 	// settle only.
@@ -132,7 +129,7 @@ func (p *program) answer(question, value uint32) *node {
 // leaf is a transition of a thread in all that it depends on: its local state (which is that of
 // the conditions that it takes), the alternative, the values of the locations that it touches.
 type leaf struct {
-	after uint32 // the local state; nobody unless it moved
+	after uint32 // the local state; nobody if it did not move
 	shape uint32 // see shape
 	// Where it is in coded: the number of what few have, if it has it; the local states of the
 	// threads that it creates; the numbers of the values of each access before, and after if it
@@ -141,13 +138,13 @@ type leaf struct {
 	delta  uint32 // what it changes in the hash of a marking
 }
 
-// shape is what a leaf has in common with others: the thread; the kind and some bits, with
-// the number of accesses; the accesses, in the order of the questions; if it creates threads,
-// how many, and them.
+// shape is what a leaf shares with others: the thread; the kind and some bits, with the number of
+// accesses; the accesses, in the order of the questions; and the number of threads that it creates,
+// and these threads.
 type shape []uint32
 
 const (
-	kindBits  = 3 // of what a shape says of the kind
+	kindBits  = 3 // the bits of a shape that hold the kind
 	atEnd     = 1 << 2
 	anyWrites = 1 << 3
 	extraBit  = 4 // whether there is something that few have
@@ -304,7 +301,7 @@ func (p *program) component(c comp) *component {
 	return x
 }
 
-// localHash is what a local state is in the hash of a marking.
+// localHash is a local state's contribution to the hash of a marking.
 func localHash(c *component, part []uint64) uint32 {
 	h := mix(uint64(c.index), 1)
 	for i, w := range part {
@@ -375,7 +372,7 @@ type asked struct {
 	known
 	name  system.Loc
 	write bool
-	after uint64 // what it is then
+	after uint64 // what it is afterwards
 }
 
 func newRunner(p *program) *runner {
@@ -416,7 +413,7 @@ func (r *runner) run(local uint32, root *node, alt uint64, context, path []known
 	}
 	r.m.Load(p.roots[0])
 	out := r.pieces.StepOn(t, alt, r.before, answer)
-	for _, a := range r.pieces.Accesses() { // what was written without a look
+	for _, a := range r.pieces.Accesses() { // what was written blindly
 		if named(a.Loc) < 0 {
 			answer(a.Loc)
 		}

@@ -27,8 +27,8 @@ func (x *chunks[T]) add(v T) uint32 {
 	return i
 }
 
-// shared is like chunks, but others may look while it grows under a lock: each at what it
-// was given the number of, atomically, after that was entered.
+// shared is like chunks, but it can be read while it grows under a lock. A reader may look at an
+// entry whose number it got, atomically, after the entry was made.
 type shared[T any] struct {
 	c atomic.Pointer[[]*[1 << chunkBits]T]
 	n uint32

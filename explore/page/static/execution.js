@@ -415,7 +415,7 @@ export class Execution {
     }
     const note = this.marked ? h("p", { class: "note" }, differ ? `${plural(differ, "variable")} ${differ === 1 ? "differs" : "differ"}; go to the state to compare with.` : "No variable differs; go to the state to compare with.") : null;
     const head = this.marked ? h("thead", {}, h("tr", {}, h("th"), h("th"), h("th", {}, this.marked.title), h("th", {}, this.step ? `step ${this.step}` : "the beginning"))) : null;
-    replace(this.stateBody, note, body.length ? h("table", { class: "vars" }, head, body) : h("p", { class: "note" }, vars.length ? "No variable is to be shown." : "There are no variables."));
+    replace(this.stateBody, note, body.length ? h("table", { class: "vars" }, head, body) : h("p", { class: "note" }, vars.length ? "There are no variables to show." : "There are no variables."));
   }
 
   // here returns the path to the state that is shown; null if nothing could execute it.

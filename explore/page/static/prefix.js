@@ -90,7 +90,7 @@ export class PrefixView {
         h("h2", {}, `Event ${i + 1} of ${this.p.columns[e.column].name}`),
         h("p", {}, h("code", {}, e.text)),
         e.violation ? h("p", { class: "bad" }, `✗ ${e.violation}`) : null,
-        e.cut ? h("p", {}, `Cut-off: the state is ${e.cut}; nothing is looked for behind it.`) : null,
+        e.cut ? h("p", {}, `Cut-off: the state is ${e.cut}; nothing after it is explored.`) : null,
         h("button", { type: "button", id: "openevent", onclick: () => this.page.go({ view: "execution", path: encodePath(path), step: doc.rows.length }) }, "explore from here"),
         reached(doc));
     });

@@ -107,7 +107,7 @@ export class SearchView {
     this.stop.disabled = !s?.running;
     this.start.disabled = Boolean(s?.running);
     if (!s) {
-      replace(this.status, h("p", { class: "note" }, "No search was started yet."));
+      replace(this.status, h("p", { class: "note" }, "No search has been started."));
       replace(this.charts);
       replace(this.result);
       return;
