@@ -50,6 +50,9 @@ type Options struct {
 	Workers   int           // 0: one for each CPU
 	Seed      uint64        // of sampled schedules
 	MaxMemory uint64        // in bytes; 0: as much as there is
+	// Share, if not 0, is how long Run may take, from its call on, if executions end. Where they
+	// do not, Timeout counts alone.
+	Share time.Duration
 
 	asked time.Duration // the time-out of the whole, of which Timeout is a part; 0: Timeout is it
 }
@@ -76,6 +79,13 @@ type Result struct {
 	Slow *Failure
 	// SlowProgram is what the trace of Slow belongs to.
 	SlowProgram *gosrc.Program
+	// Endless tells that executions need not end, as far as is known: only a search that stores
+	// states can cover the test.
+	Endless bool
+	// Diverges tells that the test depends on more than its schedule. Outside names what it used
+	// that is not under control, such as real sockets. Only a test that runs natively does.
+	Diverges bool
+	Outside  []string
 	// Tests are the test and its subtests, as far as they ran, in the order in which they began.
 	// None for a main package.
 	Tests []machine.TestRun

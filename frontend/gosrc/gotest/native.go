@@ -133,14 +133,19 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 			res.Tests = []machine.TestRun{{Name: r.n.Test, Skipped: true, Why: skipReason(why)}}
 		}
 	}
+	if r.sys != nil {
+		res.Outside = r.sys.Outside()
+	}
 	var diverged *native.Diverged
 	switch {
 	case res.Failure != nil:
 		return res, nil
 	case errors.As(err, &diverged):
-		res.Verdict = engine.Incomplete
-		res.Reason = fmt.Sprintf("sampled only, because equal choices do not lead to equal "+
-			"executions (step %d: %s)", diverged.At+1, diverged.What)
+		res.Verdict, res.Diverges = engine.Incomplete, len(res.Outside) == 0
+		if res.Reason = r.outside(); res.Reason == "" {
+			res.Reason = fmt.Sprintf("sampled only, because equal choices do not lead to equal "+
+				"executions (step %d: %s)", diverged.At+1, diverged.What)
+		}
 		return res, nil
 	case errors.Is(err, replay.ErrEndless):
 		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps",
@@ -150,22 +155,42 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		if res.Reason == "" {
 			res.Reason = r.over(ctx)
 		}
+		if out := r.outside(); out != "" {
+			res.Reason += "; " + out
+		}
 		return res, nil
 	case err != nil:
 		return nil, err
 	}
-	if res.Verdict == engine.Pass {
-		switch out := r.sys.Outside(); {
-		case len(out) > 0:
-			res.Verdict = engine.Incomplete
-			res.Reason = "sampled, with the outside world: what it does with " + strings.Join(out,
-				", ") + " is not controlled"
-		case r.sys.Cut():
-			res.Verdict, res.Reason = engine.Incomplete,
-				"an execution takes too much memory or time"
-		}
+	switch {
+	case len(res.Outside) > 0 && res.Verdict != engine.Violated:
+		res.Verdict, res.Reason = engine.Incomplete, r.outside()
+	case res.Verdict == engine.Pass && r.sys.Cut():
+		res.Verdict, res.Reason = engine.Incomplete, "an execution takes too much memory or time"
 	}
 	return res, nil
+}
+
+// outside says that the test was sampled with the outside world; empty if it was not.
+func (r *nativeRun) outside() string {
+	if len(r.res.Outside) == 0 {
+		return ""
+	}
+	s := "sampled, with the outside world: what it does with " +
+		strings.Join(r.res.Outside, ", ") + " is not controlled"
+	if r.patient() {
+		s += ", so that time passed only when nobody could run"
+	}
+	return s
+}
+
+// uncontrolled tells whether it is known that the test cannot be covered.
+func (r *nativeRun) uncontrolled() bool { return r.sys.Broken() != nil || len(r.sys.Outside()) > 0 }
+
+// patient tells whether time passes only when nobody can run, because otherwise it could not be told
+// what is the fault of a test.
+func (r *nativeRun) patient() bool {
+	return r.uncontrolled() && (r.n.Time == "" || r.n.Time == gosrc.AutoTime)
 }
 
 // skipReason is what a test said when it skipped itself.
@@ -186,12 +211,13 @@ func (r *nativeRun) over(ctx context.Context) string {
 // does.
 func (r *nativeRun) judge(ctx context.Context) error {
 	v := replay.View{NoLeaks: r.n.NoLeaks}
-	if r.n.Time == gosrc.IdleTime {
+	if r.n.Time == gosrc.IdleTime || r.patient() {
 		v.Time = replay.Idle
 	}
 	err := r.explore(ctx, v)
 	f := r.res.Failure
-	if err != nil || f == nil || r.n.Time != "" && r.n.Time != gosrc.AutoTime {
+	if err != nil || f == nil || v.Time == replay.Idle ||
+		r.n.Time != "" && r.n.Time != gosrc.AutoTime {
 		return err
 	}
 	if f.Slept.Func != "" {
@@ -248,7 +274,16 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 	if r.o.Timeout == 0 || r.o.Engine == DPOR {
 		searching = ctx
 	}
-	err := r.beside(searching, sys, v, func(ctx context.Context) error { return r.dpor(ctx, sys) })
+	if r.uncontrolled() {
+		searching, cancel = context.WithTimeout(ctx, sampledFor)
+		defer cancel()
+	}
+	var err error
+	if why := r.sys.Broken(); why != nil {
+		err = why
+	} else {
+		err = r.beside(searching, sys, v, func(ctx context.Context) error { return r.dpor(ctx, sys) })
+	}
 	if errors.As(err, new(*native.Diverged)) && r.res.Failure == nil && ctx.Err() == nil {
 		// It cannot be covered, but it can be sampled.
 		some, cancel := context.WithTimeout(ctx, sampledFor)
@@ -256,6 +291,9 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 		if stop, _ := r.sampling(some, sys, v, 0); stop && r.res.Failure != nil {
 			return nil
 		}
+	}
+	if r.uncontrolled() {
+		return err
 	}
 	if err != nil || r.res.Failure != nil ||
 		r.res.Verdict == engine.Pass || ctx.Err() != nil || r.o.Engine == DPOR || r.o.Timeout == 0 {
@@ -291,22 +329,29 @@ func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.Vie
 	return err
 }
 
-// sampling runs random schedules and by PCT until one fails, or until the time is over; a number
+// sampling runs random schedules, by PCT and by POS until one fails, or until the time is over; a number
 // bounds them, and how long they may take. Views that leave executions out are not sampled.
-func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.View,
-	most int) (stop bool, err error) {
-	if v.Time != replay.Any || v.NoFailed || v.Alarms > 0 {
+func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.View, most int) (
+	stop bool, err error,
+) {
+	if v.Time == replay.Patient || v.NoFailed || v.Alarms > 0 {
 		return false, nil
 	}
 	until := time.Now().Add(20 * time.Millisecond)
 	length := 10
 	for i := 0; ctx.Err() == nil && (most == 0 || i < most && time.Now().Before(until)); i++ {
 		p := native.Policy{Kind: native.Random, Seed: r.o.Seed + uint64(i) + 1, Brief: true,
-			MaxSteps: nativeSteps}
-		if i%2 == 1 {
-			p.Kind, p.Depth, p.Length = native.PCT, 1+i/2%3, length
+			MaxSteps: nativeSteps, Quiet: v.Time == replay.Idle}
+		switch i % 3 {
+		case 1:
+			p.Kind, p.Depth, p.Length = native.PCT, 1+i/3%3, length
+		case 2:
+			p.Kind = native.POS
 		}
-		steps, failed, ended, err := sys.Sample(p)
+		var seen *Failure
+		steps, failed, ended, err := sys.Sample(p, func(x *native.Execution) {
+			seen = r.system(sys).seen(x)
+		})
 		if err != nil {
 			return false, err
 		}
@@ -316,11 +361,15 @@ func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.V
 		r.mu.Lock()
 		r.res.Samples++
 		r.mu.Unlock()
-		if failed {
-			return true, r.fail(sys, &trace.Trace{Steps: steps})
+		if failed && !(v.NoLeaks && seen != nil && seen.Kind == Leak) {
+			return true, r.fail(sys, &trace.Trace{Steps: steps}, seen)
 		}
 	}
 	return false, nil
+}
+
+func (r *nativeRun) system(sys *replay.System) *NativeSystem {
+	return &NativeSystem{sys, r.n.Names, r.n.Test}
 }
 
 // dpor searches a view by optimal dynamic reduction.
@@ -349,7 +398,7 @@ func (r *nativeRun) dpor(ctx context.Context, sys *replay.System) error {
 		first, _, _ := strings.Cut(fmt.Sprint(broken.Value), "\n")
 		return &native.Diverged{What: first}
 	case errors.As(err, &found):
-		return r.fail(sys, &trace.Trace{Steps: found.Steps, Violation: found.Violation})
+		return r.fail(sys, &trace.Trace{Steps: found.Steps, Violation: found.Violation}, nil)
 	}
 	if out == nil {
 		return err
@@ -360,7 +409,7 @@ func (r *nativeRun) dpor(ctx context.Context, sys *replay.System) error {
 	r.res.Transitions += out.Transitions
 	r.mu.Unlock()
 	if err == nil && len(out.Violations) > 0 && out.Violations[0].Trace != nil {
-		return r.fail(sys, out.Violations[0].Trace)
+		return r.fail(sys, out.Violations[0].Trace, nil)
 	}
 	if err != nil && ctx.Err() != nil {
 		var diverged *native.Diverged
@@ -407,7 +456,7 @@ func (r *nativeRun) bounds(ctx context.Context, v replay.View) error {
 	most := -1
 	err := caught(func() { most = b.upward() })
 	if b.found {
-		return r.fail(sys, &trace.Trace{Steps: slices.Clone(b.steps)})
+		return r.fail(sys, &trace.Trace{Steps: slices.Clone(b.steps)}, nil)
 	}
 	r.res.Verdict, r.res.Reason = engine.Incomplete, reason+covered+preemptions(most)
 	if ctx.Err() != nil {
@@ -431,8 +480,9 @@ func caught(f func()) (err error) {
 	return nil
 }
 
-// fail makes a failing execution the result, unless there is one.
-func (r *nativeRun) fail(sys *replay.System, t *trace.Trace) error {
+// fail makes a failing execution the result, unless there is one. What was seen of it is the account
+// of it if it does not come again.
+func (r *nativeRun) fail(sys *replay.System, t *trace.Trace, seen *Failure) error {
 	r.explaining.Store(true)
 	until := time.Now().Add(shortening)
 	if r.o.Timeout > 0 {
@@ -444,8 +494,12 @@ func (r *nativeRun) fail(sys *replay.System, t *trace.Trace) error {
 			until = until.Add(overtime)
 		}
 	}
-	s := &NativeSystem{sys, r.n.Names, r.n.Test}
+	s := r.system(sys)
 	f, err := s.explain(t, until)
+	if err != nil && seen != nil && (errors.As(err, new(*native.Diverged)) || s.Broken() != nil) {
+		seen.Trace, seen.Note = t, once
+		f, err = seen, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -517,33 +571,43 @@ func (s *NativeSystem) explain(t *trace.Trace, until time.Time) (f *Failure, err
 	return f, err
 }
 
+// once says that a failure may not come again.
+const once = "the test depends on more than its schedule, so this may not happen again"
+
 // told repeats a failing execution of a test that depends on more than its schedule, and returns
 // what the process tells of it; nil if nothing fails now.
-func (s *NativeSystem) told(t *trace.Trace) *Failure {
-	f := &Failure{Trace: t}
-	err := s.System.Repeat(t.Steps, 1, func(x *native.Execution) {
-		why, kind := x.Failure, FailureKind("")
-		for i := range x.Steps {
-			if g := x.Steps[i].Failure; g != nil {
-				why, kind = g, FailureKind(g.Kind)
-			}
-		}
-		if kind == "" {
-			kind = map[native.End]FailureKind{native.Deadlock: Deadlock, native.Leak: Leak}[x.End]
-		}
-		if why != nil {
-			f.Kind, f.Message, f.Pos = kind, why.Message, why.Pos
-			f.Output = string(x.Output)
-			f.Stacks = s.stacks(why)
-		}
-	})
-	if err != nil || f.Kind == "" {
+func (s *NativeSystem) told(t *trace.Trace) (f *Failure) {
+	err := s.System.Repeat(t.Steps, 1, func(x *native.Execution) { f = s.seen(x) })
+	if err != nil || f == nil {
 		return nil
 	}
-	if f.Kind == Deadlock || f.Kind == Leak {
+	f.Trace, f.Note = t, once
+	return f
+}
+
+// seen returns what a process tells of a failing execution; nil if nothing fails.
+func (s *NativeSystem) seen(x *native.Execution) *Failure {
+	why, kind := x.Failure, FailureKind("")
+	if why != nil {
+		kind = FailureKind(why.Kind)
+	}
+	for i := range x.Steps {
+		if g := x.Steps[i].Failure; g != nil {
+			why, kind = g, FailureKind(g.Kind)
+			break
+		}
+	}
+	if x.End == native.Deadlock || x.End == native.Leak {
+		kind = map[native.End]FailureKind{native.Deadlock: Deadlock, native.Leak: Leak}[x.End]
+	}
+	if why == nil {
+		return nil
+	}
+	f := &Failure{Kind: kind, Message: why.Message, Pos: why.Pos, Output: string(x.Output),
+		Stacks: s.stacks(why)}
+	if kind == Deadlock || kind == Leak {
 		f.waits()
 	}
-	f.Note = "the test depends on more than its schedule, so this may not happen again"
 	return f
 }
 
@@ -595,7 +659,7 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 			}
 			out := m.Step(st.Thread, st.Alt)
 			if out.Kind != system.Moved {
-				panic(&replay.Stop{Err: fmt.Errorf("step %d is %v", i+1, out.Kind)})
+				panic(&replay.Stop{Err: &native.Diverged{At: i, What: fmt.Sprintf("the step is %v", out.Kind)}})
 			}
 			if failed = out.Violation; failed != nil {
 				f.late = failed.Kind == machine.Panicked && late[st.Thread]

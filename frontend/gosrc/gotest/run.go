@@ -270,6 +270,10 @@ func (r *run) auto(ctx context.Context) error {
 		searching, cancel = context.WithDeadline(ctx, r.start.Add(r.o.Timeout*6/10))
 		defer cancel()
 	}
+	if r.o.Share > 0 {
+		searching, cancel = context.WithTimeout(searching, r.o.Share)
+		defer cancel()
+	}
 	var out *stateless.Result
 	var goesOn repeats
 	var beside *covered
@@ -306,11 +310,15 @@ func (r *run) auto(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return nil
 	}
+	cyclic := goesOn == again || out != nil && strings.Contains(out.Reason, "cyclic")
+	if r.res.Endless = cyclic || goesOn == grows; !r.res.Endless && r.o.Share > 0 {
+		return nil
+	}
 	if goesOn == grows {
 		r.res.Reason = "executions need not end, and no state repeats"
 	}
 	search := r.endless
-	if goesOn != again && (out == nil || !strings.Contains(out.Reason, "cyclic")) {
+	if !cyclic {
 		search = func(ctx context.Context) error {
 			if err := r.alarms(ctx, alarmShare); err != nil || r.res.Verdict != engine.Incomplete {
 				return err

@@ -165,6 +165,9 @@ const (
 	Random
 	// PCT gives threads random priorities and changes them at Depth-1 random points.
 	PCT
+	// POS gives each operation a random priority, and a new one to those that wait when another
+	// has touched the same (Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018).
+	POS
 )
 
 // Policy is how an execution goes on when the prefix is used up.
@@ -177,6 +180,8 @@ type Policy struct {
 	// Known is how many of the first steps are known to the caller: of them only Choice, Op, Now and
 	// Hash are told, and After is that of all threads behind the last one.
 	Known int
+	// Quiet lets time pass only when nobody else can run, and nothing comes from outside.
+	Quiet bool
 	// Brief leaves out the accesses and what changes with each step: Steps have only
 	// Choice, Op and Failure. It is for sampling.
 	Brief bool

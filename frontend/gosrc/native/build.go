@@ -33,6 +33,7 @@ type Binary struct {
 	pkgDir  string
 	goroot  string
 	temp    string
+	held    *os.File // of temp, while it is needed
 	polls   bool
 	symbols *symbols
 	threads system.Names[threadName]
@@ -71,11 +72,11 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "cpor-native-")
+	temp, held, err := tempDir()
 	if err != nil {
 		return nil, err
 	}
-	b := &Binary{o: o, goroot: env[0], temp: temp, file: filepath.Join(temp, "tests")}
+	b := &Binary{o: o, goroot: env[0], temp: temp, held: held, file: filepath.Join(temp, "tests")}
 	tags := append([]string{"race", "faketime"}, o.Tags...)
 	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags",
 		strings.Join(tags, ","), "-o", b.file, "-gcflags=all=-race -d=checkptr=0"}
@@ -112,7 +113,40 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 }
 
 // Close removes the binary.
-func (b *Binary) Close() error { return os.RemoveAll(b.temp) }
+func (b *Binary) Close() error { return errors.Join(os.RemoveAll(b.temp), b.held.Close()) }
+
+const tempPrefix = "cpor-native-"
+
+// tempDir makes a directory for temporary files, which the lock of a file in it holds. Those of
+// processes that were killed, which nobody holds, are removed.
+func tempDir() (dir string, held *os.File, err error) {
+	old, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*", "held"))
+	for _, file := range old {
+		f, err := os.OpenFile(file, os.O_RDWR, 0)
+		if err != nil {
+			continue // of somebody else, or just removed
+		}
+		if hold(f) == nil {
+			_ = os.RemoveAll(filepath.Dir(file)) // the next one tries it again
+		}
+		f.Close()
+	}
+	if dir, err = os.MkdirTemp("", tempPrefix); err != nil {
+		return "", nil, err
+	}
+	// It gets its name when it is held, so that nobody takes it for a forgotten one.
+	f, err := os.Create(filepath.Join(dir, "new"))
+	if err == nil {
+		err = hold(f)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, "held"))
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, f, nil
+}
 
 func goCommand(ctx context.Context, o BuildOptions, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "go", args...)
@@ -120,7 +154,12 @@ func goCommand(ctx context.Context, o BuildOptions, args ...string) ([]byte, err
 	c.Env = append(append(os.Environ(), "CGO_ENABLED=0"), o.Env...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
+	ownGroup(c)
+	c.Cancel = func() error { killGroup(c); return nil }
 	out, err := c.Output()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		if text := strings.TrimSpace(stderr.String()); text != "" {
 			return nil, errors.New(text)

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -12,3 +13,6 @@ func ownGroup(c *exec.Cmd) {
 
 // killGroup kills a started command with the processes that it has forked.
 func killGroup(c *exec.Cmd) { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+
+// hold takes the lock of a file, which ends with the process; it is an error if another has it.
+func hold(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

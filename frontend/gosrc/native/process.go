@@ -126,6 +126,7 @@ const (
 	cmdWatch
 	cmdProbe
 	cmdMain
+	cmdQuiet
 )
 
 // watch asks for the stack of an access.
@@ -197,6 +198,9 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 	}
 	if pol.Brief {
 		c[0] |= cmdBrief
+	}
+	if pol.Quiet {
+		c[0] |= cmdQuiet
 	}
 	if p.b.polls {
 		c[0] |= cmdPolls

@@ -59,11 +59,11 @@ type config struct {
 var refused = map[string]string{
 	"fuzz":       "cpor explores schedules for given inputs; it does not generate inputs",
 	"fuzztime":   "cpor explores schedules for given inputs; it does not generate inputs",
-	"exec":       "nothing is executed: the tests are interpreted",
-	"c":          "nothing is compiled to a file",
-	"o":          "nothing is compiled to a file",
-	"n":          "no commands are run",
-	"x":          "no commands are run",
+	"exec":       "cpor itself runs the tests",
+	"c":          "no binary is kept",
+	"o":          "no binary is kept",
+	"n":          "the commands of a build are not shown",
+	"x":          "the commands of a build are not shown",
 	"work":       "there is no work directory",
 	"cpuprofile": "profile the search with cpor run -profile",
 	"memprofile": "profile the search with cpor run -profile",
@@ -86,7 +86,7 @@ var ignored = []struct{ name, value, why string }{
 	{"bench", "regexp", "benchmarks measure time, and time is virtual here"},
 	{"benchmem", "", "as -bench"},
 	{"benchtime", "time", "as -bench"},
-	{"trimpath", "", "nothing is compiled to a file"},
+	{"trimpath", "", "no binary is kept"},
 }
 
 const maxWorkers = 4096
@@ -133,9 +133,10 @@ func (c *config) define() {
 		"; full and cartesian store states")
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that seeds the random schedules")
 	if c.command == "test" {
-		f.StringVar(&c.machine, "machine", interpreted,
-			"what runs the tests: the `machine` interpreted, or native, which compiles the test "+
-				"and controls its schedule (linux/amd64)")
+		f.StringVar(&c.machine, "machine", autoMachine,
+			"what runs the tests: the `machine` interpreted; native, which compiles the test and "+
+				"controls its schedule (linux/amd64); or auto, which takes for each test the one "+
+				"that can")
 	}
 	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table; "+
 		"as JSON for -replay and \"cpor view\" if its name ends in .json, as a chart if in .svg; "+
@@ -256,21 +257,12 @@ func (c *config) parse(args []string) error {
 	default:
 		return fmt.Errorf("-choices %s: want map", c.choices)
 	}
-	switch {
-	case c.command != "test" || c.machine == interpreted:
-	case c.machine != nativeMachine:
-		return fmt.Errorf("-machine %s: want interpreted or native", c.machine)
-	case c.choices != "":
-		return errors.New("-choices is for -machine interpreted: natively, loops range over maps " +
-			"in one order")
-	case c.explore.Granularity != gosrc.Synchronisation:
-		return errors.New("-granularity memory is for -machine interpreted: natively, goroutines " +
-			"are interrupted before what synchronizes")
-	case c.search == string(gotest.Full) || c.search == string(gotest.Cartesian):
-		return fmt.Errorf("-search %s stores states, which -machine native cannot", c.search)
-	case strings.Contains(c.run, "/") || strings.Contains(c.skip, "/"):
-		return errors.New("-run and -skip of subtests are for -machine interpreted: natively, a " +
-			"test runs with all its subtests")
+	if why := c.needsInterpreter(); c.command != "test" || c.machine == autoMachine && why != "" {
+		c.machine = interpreted
+	} else if c.machine == nativeMachine && why != "" {
+		return fmt.Errorf("%s (-machine interpreted)", why)
+	} else if !slices.Contains([]string{autoMachine, interpreted, nativeMachine}, c.machine) {
+		return fmt.Errorf("-machine %s: want auto, interpreted or native", c.machine)
 	}
 	if !slices.Contains(gotest.Engines, gotest.Engine(c.search)) {
 		return fmt.Errorf("-search %s: want %s", c.search, searches())
@@ -286,6 +278,23 @@ func (c *config) parse(args []string) error {
 		}
 	}
 	return nil
+}
+
+// needsInterpreter says why the tests have to be interpreted; empty if they need not.
+func (c *config) needsInterpreter() string {
+	switch {
+	case c.choices != "":
+		return "-choices is for the interpreter: natively, loops range over maps in one order"
+	case c.explore.Granularity != gosrc.Synchronisation:
+		return "-granularity memory is for the interpreter: natively, goroutines are interrupted " +
+			"before what synchronizes"
+	case c.search == string(gotest.Full) || c.search == string(gotest.Cartesian):
+		return "-search " + c.search + " stores states, which only the interpreter can"
+	case strings.Contains(c.run, "/") || strings.Contains(c.skip, "/"):
+		return "-run and -skip of subtests are for the interpreter: natively, a test runs with " +
+			"all its subtests"
+	}
+	return ""
 }
 
 // searches lists the engines.

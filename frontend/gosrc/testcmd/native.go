@@ -2,7 +2,6 @@ package testcmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +20,7 @@ import (
 const (
 	interpreted   = "interpreted"
 	nativeMachine = "native"
+	autoMachine   = "auto"
 )
 
 // program is what traces belong to: a program that is interpreted, or one that runs natively.
@@ -54,6 +54,8 @@ type binary struct {
 // build compiles the tests of a package, once.
 func (s *session) build(p *gosrc.Package) (*native.Binary, error) {
 	if s.binary == nil {
+		begin := time.Now()
+		defer func() { s.building += time.Since(begin) }()
 		s.binary = new(binary)
 		s.binary.Binary, s.binary.err = native.Build(s.ctx, s.buildOptions(p.Dir, s.explore))
 	}
@@ -81,22 +83,19 @@ func (s *session) removeBinary() {
 	s.binary = nil
 }
 
-// native explores a test natively.
-func (s *session) native(p *gosrc.Package, test string, begin time.Time) (*gotest.Result, error) {
+// native explores a test natively, of which the time used is over.
+func (s *session) native(p *gosrc.Package, test string, used time.Duration) (*gotest.Result, error) {
 	b, err := s.build(p)
+	if s.ctx.Err() != nil {
+		return &gotest.Result{Verdict: engine.Incomplete, Reason: s.reason()}, nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("there is no native machine for it: %w", err)
+		return nil, &noMachine{err}
 	}
 	o := s.options()
-	o.Start = time.Now() // building is no exploring
-	res, err := gotest.RunNative(s.ctx, gotest.Native{Test: test, Open: s.open(b, test), Names: b,
+	o.Start = time.Now().Add(-used)
+	return gotest.RunNative(s.ctx, gotest.Native{Test: test, Open: s.open(b, test), Names: b,
 		Time: s.explore.Time, NoLeaks: s.explore.NoLeaks}, o)
-	var needs *gotest.NeedsInterpreter
-	if errors.As(err, &needs) {
-		return &gotest.Result{Verdict: engine.Incomplete, Reason: needs.Why +
-			" (-machine interpreted can store states)"}, nil
-	}
-	return res, err
 }
 
 func (s *session) open(b *native.Binary, test string) func() (native.Process, error) {

@@ -232,10 +232,11 @@ type event struct {
 	Exhaustive *bool    `json:",omitempty"`
 	Reason     string   `json:",omitempty"` // why it is incomplete or refused
 	Executions uint64   `json:",omitempty"`
-	Machine    string   `json:",omitempty"` // native, if the test ran natively
+	Machine    string   `json:",omitempty"` // interpreted or native: what ran it
 	Runs       uint64   `json:",omitempty"` // how often it ran natively
 	States     uint64   `json:",omitempty"`
 	Samples    uint64   `json:",omitempty"`
+	Outside    []string `json:",omitempty"` // what was used that is not under control
 	Fixed      []string `json:",omitempty"` // choices of the run time that were not explored
 	// what there were data races on that are no failures
 	Raced   []string     `json:",omitempty"`
@@ -316,7 +317,7 @@ func (e *events) run(pkg, test string) {
 
 func (e *events) done(o outcome) {
 	e.output(o.pkg, o.test, report(o))
-	ev := event{Action: action(o.verdict), Package: o.pkg, Test: o.test,
+	ev := event{Action: action(o.verdict), Package: o.pkg, Test: o.test, Machine: o.machine,
 		Verdict: strings.ToLower(string(o.verdict))}
 	s := o.elapsed.Seconds()
 	ev.Elapsed = &s
@@ -327,9 +328,7 @@ func (e *events) done(o outcome) {
 		exhaustive := o.verdict == passed || o.verdict == skipped
 		ev.Exhaustive, ev.Executions, ev.States, ev.Samples, ev.Fixed, ev.Raced = &exhaustive,
 			r.Executions, r.States, r.Samples, r.Fixed, r.Raced
-		if ev.Runs = r.Runs; r.Runs > 0 {
-			ev.Machine = nativeMachine
-		}
+		ev.Runs, ev.Outside = r.Runs, r.Outside
 		if f := r.Failure; f != nil {
 			ev.Failure = &failureJSON{Kind: string(f.Kind), Message: f.Message,
 				Pos: trace.PosString(f.Pos), Note: f.Note, Output: f.Output}

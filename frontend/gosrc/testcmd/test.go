@@ -121,12 +121,14 @@ type session struct {
 	failed, refused, incomplete, traces int
 	traceErr                            error
 
-	binary *binary // of the package that is explored, if something of it runs natively
+	binary   *binary       // of the package that is explored, if something of it runs natively
+	building time.Duration // how long it took to build it, since the current test was begun
 }
 
 // outcome is what became of one test.
 type outcome struct {
 	pkg, test string
+	machine   string // that ran it
 	verdict   verdict
 	summary   string // one line
 	details   string // lines, such as the trace
@@ -189,10 +191,15 @@ func (s *session) pkg(p *gosrc.Package) {
 		return
 	}
 	defer s.removeBinary()
-	var compiled *gosrc.Compiled
+	w := &work{p: p, lacking: s.machine == interpreted}
 	var err error
 	if s.machine != nativeMachine {
-		compiled, err = s.compile(p)
+		w.compiled, err = s.compile(p)
+	}
+	if err != nil && s.machine == autoMachine && s.ctx.Err() == nil {
+		if _, no := s.build(p); no == nil {
+			err = nil
+		}
 	}
 	if s.ctx.Err() != nil {
 		s.out.end(p.Path, nil, max(1, len(tests)), time.Since(begin))
@@ -205,7 +212,7 @@ func (s *session) pkg(p *gosrc.Package) {
 	}
 	var done []outcome
 	if s.command == "run" {
-		done = append(done, s.one(compiled, p, ""))
+		done = append(done, s.one(w, ""))
 	}
 	left := 0
 	for i, t := range tests {
@@ -216,9 +223,9 @@ func (s *session) pkg(p *gosrc.Package) {
 		if s.failFast && s.failed > 0 {
 			break
 		}
-		done = append(done, s.one(compiled, p, t.Name))
-		if compiled != nil {
-			compiled.Tidy()
+		done = append(done, s.one(w, t.Name))
+		if w.compiled != nil {
+			w.compiled.Tidy()
 		}
 	}
 	s.out.end(p.Path, done, left, time.Since(begin))
@@ -265,26 +272,26 @@ func alone(all []outcome) string {
 }
 
 // one explores one test, or the main package if it has no name.
-func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome {
-	s.out.run(p.Path, test)
+func (s *session) one(w *work, test string) outcome {
+	s.out.run(w.p.Path, test)
 	begin := time.Now()
-	o := outcome{pkg: p.Path, test: test}
-	if s.machine == nativeMachine {
-		res, err := s.native(p, test, begin)
-		return s.judge(p, o, res, err, begin)
-	}
-	prog, over, err := s.prepare(c, test)
+	s.building = 0
 	var res *gotest.Result
-	switch {
-	case over != "":
-		res, err = &gotest.Result{Verdict: engine.Incomplete,
-			Reason: over + " in the initialization of the program"}, nil
-	case err == nil:
-		opts := s.options()
-		opts.Start = begin
-		res, err = gotest.Run(s.ctx, prog, opts)
+	var err error
+	o := outcome{pkg: w.p.Path, test: test, machine: s.machine}
+	switch s.machine {
+	case nativeMachine:
+		res, err = s.native(w.p, test, 0)
+		if needs := new(gotest.NeedsInterpreter); errors.As(err, &needs) {
+			res, err = &gotest.Result{Verdict: engine.Incomplete,
+				Reason: needs.Why + " (-machine interpreted can store states)"}, nil
+		}
+	case autoMachine:
+		res, o.machine, err = s.either(w, test)
+	default:
+		res, err = s.interpret(w.compiled, test, 0, 0)
 	}
-	return s.judge(p, o, res, err, begin)
+	return s.judge(w.p, o, res, err, begin.Add(s.building))
 }
 
 // hurry tells whether it is time to come to an end: the command was interrupted, or the time of
@@ -392,8 +399,9 @@ func inside(f *gotest.Failure, name string) bool {
 
 // prepare makes the program of a test, which executes its initializers; over says why it had to end
 // before they did, and is empty if they have ended.
-func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, over string,
-	err error) {
+func (s *session) prepare(ctx context.Context, c *gosrc.Compiled, test string) (
+	prog *gosrc.Program, over string, err error,
+) {
 	e := s.explore
 	e.Halted, e.MaxMemory = new(atomic.Bool), s.options().MaxMemory
 	limit, err := memory.New(e.MaxMemory)
@@ -401,11 +409,6 @@ func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, 
 		return nil, "", err
 	}
 	defer limit.Release()
-	ctx, cancel := s.ctx, context.CancelFunc(func() {})
-	if s.timeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, s.timeout)
-	}
-	defer cancel()
 	type result struct {
 		prog *gosrc.Program
 		err  error

@@ -78,6 +78,7 @@ type program struct {
 	spent        atomic.Bool // an alarm has not gone off because of View.Alarms
 	skipped      atomic.Pointer[string]
 	mode         atomic.Uint32 // a native.Mode
+	broken       *native.Diverged
 }
 
 // Options say how programs are run.
@@ -89,8 +90,9 @@ type Options struct {
 // ErrEndless is the error for an execution that was cut off after Options.MaxSteps.
 var ErrEndless = errors.New("an execution takes so many steps that it may have no end")
 
-// New returns the system of a program of which open makes processes. It runs it once. Close ends
-// the processes. When ctx is cancelled, a step that needs an execution panics with a *[Stop].
+// New returns the system of a program of which open makes processes. It runs it once; if what that
+// tells does not fit together, there is nothing to search, see [System.Broken]. Close ends the
+// processes. When ctx is cancelled, a step that needs an execution panics with a *[Stop].
 func New(ctx context.Context, open func() (native.Process, error), names Names, o Options) (*System,
 	error) {
 	s := &System{program: &program{ctx: ctx, open: open, names: names, o: o,
@@ -114,11 +116,15 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 		m.threads = len(s.first)
 		return m.absorb(x, 0)
 	})
-	if err != nil {
+	if err != nil && !errors.As(err, &s.broken) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
+
+// Broken returns in which way the first execution shows that the program depends on more than its
+// choices; nil if it does not. Such a system can be sampled only.
+func (s *program) Broken() *native.Diverged { return s.broken }
 
 // Close ends the processes.
 func (s *program) Close() error {
@@ -314,9 +320,11 @@ func (s *program) Skipped() (why string, ok bool) {
 	return "", false
 }
 
-// Sample runs the program once by a policy. It returns the steps, up to the first failure, and
-// whether there was one.
-func (s *program) Sample(p native.Policy) (steps []trace.Step, failed, ended bool, err error) {
+// Sample runs the program once by a policy. It returns the steps, up to the first failure, and whether
+// there was one; f, which is given what happened, is called then.
+func (s *program) Sample(p native.Policy, f func(*native.Execution)) (
+	steps []trace.Step, failed, ended bool, err error,
+) {
 	err = s.execute(nil, p, func(x *native.Execution) error {
 		for i := range x.Steps {
 			st := &x.Steps[i]
@@ -325,8 +333,10 @@ func (s *program) Sample(p native.Policy) (steps []trace.Step, failed, ended boo
 				break
 			}
 		}
-		failed = failed || x.Failure != nil
 		ended = x.End != native.Cut && x.End != native.TooLarge
+		if failed = ended && (failed || x.Failure != nil); failed {
+			f(x)
+		}
 		return nil
 	})
 	return steps, failed, ended, err
