@@ -12,11 +12,10 @@ import (
 // a variable for the tests.
 var headStart = 500 * time.Millisecond
 
-// both answers Poss with the interval search and, when that has not answered
-// soon, with PSPoss beside it on a goroutine of its own: whichever is first. The
-// interval search jumps where it can see that a clause stays false. A joint
-// literal that is not linear lets it see little, and then a step of it costs
-// much more than one of PSPoss, which may find a witness first.
+// both answers Poss with the interval search. If that has not answered soon, PSPoss runs beside it
+// on another goroutine, and the first answer counts. The interval search jumps where it can see
+// that a clause stays false. A joint literal that is not linear lets it see little; then a step
+// costs much more than one of PSPoss, which may find a witness first.
 func (r *run) both(c *computation.Computation, parts []*predicate.Conjunction) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()

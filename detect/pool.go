@@ -2,11 +2,10 @@ package detect
 
 import "sync"
 
-// pool shares the items of a depth-first search among workers: each has a stack
-// of its own and hands the older half of it over when somebody is idle. It is
-// not package workers' pool because its items are not encoded states of a
-// system and there is no covered set: the searches that use it never see an item
-// twice.
+// pool shares the items of a depth-first search among workers. Each has its own stack, and hands
+// over the older half of it when another worker is idle. It is not package workers' pool, because
+// its items are not encoded states of a system and there is no covered set: the searches that use
+// it never see an item twice.
 type pool[T any] struct {
 	mu      sync.Mutex
 	wake    *sync.Cond
@@ -17,7 +16,7 @@ type pool[T any] struct {
 	stopped bool
 }
 
-// worker is what the function that processes items sees of the pool.
+// worker is the pool as the function that processes items sees it.
 type worker[T any] struct {
 	id    int
 	pool  *pool[T]
@@ -102,7 +101,7 @@ func (p *pool[T]) work(w *worker[T], stop func() bool, f func(w *worker[T], item
 			p.mu.Unlock()
 			return
 		}
-		// One item only: the rest is for the others who wait.
+		// One item only: the rest is for the other waiting workers.
 		w.stack = append(w.stack, p.shared[len(p.shared)-1])
 		p.shared = p.shared[:len(p.shared)-1]
 		p.mu.Unlock()

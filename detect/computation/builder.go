@@ -21,8 +21,7 @@ func (i Issue) String() string { return i.Pos.String() + ": " + i.Msg }
 // counted.
 const MaxIssues = 20
 
-// IssueList is what is wrong with a log. As an error it prints one issue on
-// each line.
+// IssueList lists the mistakes in a log. As an error it prints one issue per line.
 type IssueList struct {
 	Issues []Issue
 	More   int // issues beyond MaxIssues

@@ -1,20 +1,18 @@
-// Package diagram draws space-time diagrams of computations as SVG: a
-// horizontal line for each process, a dot for each event, a line for each
-// communication that the vector clocks show, and a cut.
+// Package diagram draws space-time diagrams of computations as SVG: a horizontal line for each
+// process, a dot for each event, a line for each communication that the vector clocks show, and a
+// cut.
 //
-// The events of the cut stand to the left of it and the others to the right,
-// each as far left as the events that it depends on allow, so that the cut is a
-// straight line. A dot's tooltip tells the event's text, clock and place in the
-// log. What is shown at first is the part around the cut; in a browser, the wheel
-// zooms, dragging moves, the arrow keys and + and - do the same, a double click
-// goes back. Of a computation of more than some ten thousand events, only those
-// around the cut are drawn.
+// The events of the cut are on its left and the others on its right, each as far left as the events
+// that it depends on allow, so the cut is a straight line. A dot's tooltip shows the event's text,
+// clock and place in the log. At first the part around the cut is visible. In a browser, the wheel
+// zooms, and dragging, the arrow keys, + and - move and zoom; a double click resets. If a
+// computation has more than some ten thousand events, only those around the cut are drawn.
 //
-// The script in the picture is constant, and all text from a log is escaped:
-// nothing from a log becomes markup.
+// The script in the picture is constant, and all text from a log is escaped, so nothing from a log
+// becomes markup.
 //
-// The SVG itself is written with github.com/ajstarks/svgo; the layout is ours,
-// as graph-drawing libraries know nothing of cuts.
+// The SVG is written with github.com/ajstarks/svgo. The layout is ours, because graph-drawing
+// libraries do not know cuts.
 package diagram
 
 import (
@@ -51,9 +49,8 @@ const (
 	maxEvents   = 20_000 // that are drawn: more make a browser slow
 )
 
-// script zooms and moves the picture by its viewBox, and keeps the names of the
-// processes at its left side. Without scripts, the picture is what is shown at
-// first.
+// script zooms and moves the picture by its viewBox, and keeps the names of the processes at its
+// left side. Without scripts, the picture shows its initial part.
 const script = `(function () {
 	var svg = document.currentScript.ownerSVGElement, box = svg.viewBox.baseVal;
 	var names = svg.getElementById("names"), first = [box.x, box.y, box.width, box.height], drag = null;

@@ -125,8 +125,7 @@ func readJSONLines(b *builders, data []byte) error {
 	return nil
 }
 
-// flattened calls f for each variable; the members of an object become
-// variables of their own.
+// flattened calls f for each variable; the members of an object become separate variables.
 func flattened(prefix string, vars map[string]any, f func(name string, v computation.Value)) {
 	for name, x := range vars {
 		if obj, ok := x.(map[string]any); ok {

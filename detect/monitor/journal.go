@@ -20,15 +20,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Journal keeps on disk what a monitor was told. Its file has JSON lines: a
-// header, perhaps a checkpoint, and the events since then, each with a sum of
-// its content. A last line that was not written to its end is dropped: its event
-// was never acknowledged.
+// Journal keeps the events of a monitor on disk. Its file has JSON lines: a header, perhaps a
+// checkpoint, and the events since then, each with a checksum. An incomplete last line is dropped:
+// its event was never acknowledged.
 //
-// Beside the file, FILE.lock is locked as long as the journal is open, so that
-// there is one writer. It is a file of its own because a checkpoint replaces the
-// journal by a new file; it is left behind, because who removed it would remove
-// the lock of the next one.
+// FILE.lock beside it is locked as long as the journal is open, so there is one writer. It is a
+// separate file because a checkpoint replaces the journal by a new file. It is never removed,
+// because that would remove the lock of the next writer.
 type Journal struct {
 	path    string
 	lock    *flock.Flock
@@ -42,8 +40,7 @@ type Journal struct {
 	damage  *Damage
 }
 
-// Damage says what was wrong with a journal, and what was left out because of
-// it.
+// Damage says what was wrong with a journal, and what was lost.
 type Damage struct {
 	Line  int    // the first line that is damaged
 	Lines int    // that were left out
@@ -84,15 +81,13 @@ type header struct {
 // version of the journal's format; 1 had no sums and forgot the clocks.
 const version = 2
 
-// OpenJournal opens or creates the journal at path and returns it with the
-// monitor that it describes. For a new journal the monitor is new, too. The
-// configuration may leave out hosts and initial values that the journal has; if
-// it gives others, that is an error, and so is another predicate, a file that is
-// no journal, which is not touched, and one that another monitor has open
-// (ErrLocked). limit is the size at which the journal is replaced by a
-// checkpoint, 0 for DefaultLimit.
+// OpenJournal opens or creates the journal at path and returns it with the monitor that it
+// describes, which is new for a new journal. The configuration may omit hosts and initial values
+// that the journal has. It is an error if it gives others, or another predicate, if the file is not
+// a journal (it is not touched), or if another monitor has it open (ErrLocked). limit is the size
+// at which a checkpoint replaces the journal, 0 for DefaultLimit.
 //
-// A journal that is damaged is read as far as it is whole; see Damage.
+// A damaged journal is read up to the damage; see Damage.
 func OpenJournal(path string, cfg Config, limit int64) (*Journal, *Monitor, error) {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -106,7 +101,7 @@ func OpenJournal(path string, cfg Config, limit int64) (*Journal, *Monitor, erro
 }
 
 func (j *Journal) open(cfg Config) (*Monitor, error) {
-	// A file that is no journal is refused before the lock is made beside it.
+	// Refuse a file that is not a journal before creating the lock beside it.
 	if err := isJournal(j.path); err != nil {
 		return nil, err
 	}
@@ -142,8 +137,7 @@ func (j *Journal) open(cfg Config) (*Monitor, error) {
 	return j.m, nil
 }
 
-// Damage tells what was wrong with the journal when it was opened, nil if
-// nothing was.
+// Damage tells what was wrong with the journal when it was opened, or nil.
 func (j *Journal) Damage() *Damage { return j.damage }
 
 var errNoJournal = errors.New("line 1: not a monitor journal; the file was not touched")
@@ -197,7 +191,7 @@ func (j *Journal) replay(cfg Config) error {
 		text, err := readLine(in)
 		if err == io.EOF {
 			if n == 1 {
-				return errNoJournal // there is no line that ends
+				return errNoJournal // an incomplete line
 			}
 			return nil
 		}
@@ -219,8 +213,7 @@ func (j *Journal) replay(cfg Config) error {
 	}
 }
 
-// readLine returns the next line with its end, io.EOF if there is none that
-// ends.
+// readLine returns the next complete line with its end, or io.EOF.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	text, err := in.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
@@ -284,8 +277,8 @@ func (j *Journal) replayLine(n int, text []byte, cfg Config) error {
 	return nil
 }
 
-// setAside copies what is behind the whole part of the file to a new file. The
-// copy is on disk before anything is cut off.
+// setAside copies what follows the intact part of the file to a new file. The copy is on disk
+// before anything is cut off.
 func (j *Journal) setAside(line int, cause error) error {
 	if _, err := j.file.Seek(j.size, io.SeekStart); err != nil {
 		return err
@@ -396,8 +389,8 @@ func (j *Journal) append(e *event) error {
 	return err
 }
 
-// Sync brings what was appended to the disk. When the journal has become large,
-// it replaces it by a checkpoint.
+// Sync brings what was appended to the disk. If the journal has become large, a checkpoint replaces
+// it.
 func (j *Journal) Sync() error {
 	if j.size > j.rewrite {
 		return j.replace(true)
@@ -408,8 +401,7 @@ func (j *Journal) Sync() error {
 	return j.file.Sync()
 }
 
-// Close closes the file and gives the lock back; what was appended since the
-// last Sync may be lost.
+// Close closes the file and releases the lock; what was appended since the last Sync may be lost.
 func (j *Journal) Close() error {
 	var errs []error
 	if j.out != nil {

@@ -16,15 +16,15 @@ import (
 type Config struct {
 	Predicate *predicate.Predicate
 	Modality  detect.Modality
-	// Hosts are the processes. If it is empty, they are those that the predicate
-	// names; a predicate with quantifiers over all hosts needs the list.
+	// Hosts are the processes. If it is empty, they are those that the predicate names; a predicate
+	// with quantifiers over all hosts needs the list.
 	Hosts []string
 	// Init holds the values of variables in the initial local states.
 	Init map[string]map[string]computation.Value
 	// MaxStates bounds the local states and the branches of the search that are
 	// kept; 0 is no bound.
 	MaxStates int
-	// MaxBytes bounds the memory that all that is kept takes, about; 0 is no bound.
+	// MaxBytes bounds the memory of everything that is kept, approximately; 0 is no bound.
 	MaxBytes int64
 }
 
@@ -32,9 +32,8 @@ type Config struct {
 // they were not given.
 var ErrNeedHosts = errors.New("the predicate speaks about all hosts: they must be known in advance")
 
-// ErrFull is returned when Config.MaxStates or Config.MaxBytes is reached. What
-// was taken until then is kept: a monitor with a higher bound can go on from its
-// journal.
+// ErrFull is returned when Config.MaxStates or Config.MaxBytes is reached. Everything accepted
+// until then is kept: a monitor with a higher bound can continue from its journal.
 var ErrFull = errors.New("the limit of what the monitor may keep in memory is reached")
 
 // Bounds of what a host may make the monitor keep.
@@ -270,7 +269,7 @@ func (m *Monitor) classOf(i int, tuple int32) int32 {
 // Hosts returns the processes that the monitor knows.
 func (m *Monitor) Hosts() []string { return m.cfg.Hosts }
 
-// Detected returns the announcement, nil if there is none yet.
+// Detected returns the announcement, or nil.
 func (m *Monitor) Detected() *Detection { return m.detected }
 
 // Status tells how a monitor is doing.
@@ -433,7 +432,7 @@ func (h *host) tuple() int32 {
 	return id
 }
 
-// number makes the index of the tuples anew.
+// number rebuilds the index of the tuples.
 func (h *host) number() {
 	h.tupleID, h.ofValue = map[string]int32{}, nil
 	for x, t := range h.tuples {

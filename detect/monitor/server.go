@@ -22,9 +22,8 @@ import (
 // connections are counted.
 type Server struct {
 	Service *Service
-	// Token is what a client has to know, "" for nothing: a TCP client sends
-	// "token TOKEN" as its first line, an HTTP client the header "Authorization:
-	// Bearer TOKEN".
+	// Token is what a client must know, "" for nothing: a TCP client sends "token TOKEN" as its
+	// first line, an HTTP client the header "Authorization: Bearer TOKEN".
 	Token string
 	// Names are the host names under which HTTP clients may ask, beside the
 	// loopback's and the address of the connection itself: a page of another site
@@ -72,7 +71,7 @@ func (s *Server) idle() time.Duration {
 type gate struct {
 	net.Listener
 	s      *Server
-	refuse string // what is sent to a client that is turned away
+	refuse string // sent to a client that is turned away
 	done   <-chan struct{}
 }
 

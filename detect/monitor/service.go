@@ -95,8 +95,7 @@ func (s *Service) Err() error {
 	return s.failed
 }
 
-// Damage tells what was wrong with the journal when it was opened, nil if
-// nothing was.
+// Damage tells what was wrong with the journal when it was opened, or nil.
 func (s *Service) Damage() *Damage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +138,7 @@ func (s *Service) End() (holds bool, unassigned map[string][]string, err error) 
 	return false, unassigned, err
 }
 
-// Accepted counts what a source brought.
+// Accepted counts the events of a source.
 type Accepted struct {
 	Accepted   int `json:"accepted"`   // events that are new
 	Duplicates int `json:"duplicates"` // events that were there already
@@ -329,13 +328,12 @@ func (q *queue) get(buf []*logs.Record) ([]*logs.Record, error) {
 	return out, q.err
 }
 
-// Stream takes the events from r until its end. After each batch it calls ack,
-// if that is not nil, with what was taken and the number of the last line: what
-// it said is on disk. A record that cannot be read or is refused ends the stream
-// with an error, after everything before it was taken.
+// Stream takes the events from r until its end. After each batch it calls ack, if that is not nil,
+// with what was accepted and the number of the last line: everything up to there is on disk. A
+// record that cannot be read or is refused ends the stream with an error, after everything before
+// it was accepted.
 //
-// Of the source no more is kept in memory than a few lines, or one if it is
-// long.
+// Only a few lines of the source, or one long one, are in memory at a time.
 func (s *Service) Stream(ctx context.Context, r io.Reader,
 	ack func(a Accepted, line int) error) error {
 	return s.stream(ctx, r, s.opt, ack)

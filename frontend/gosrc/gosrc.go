@@ -1,5 +1,5 @@
-// Package gosrc makes systems of Go programs: of each test of a package, and of
-// main packages. It is the front door; package loader reads the sources.
+// Package gosrc turns Go programs into systems: each test of a package, and main packages. It is
+// the entry point; package loader reads the sources.
 //
 //	pkgs, err := gosrc.Load(ctx, []string{"./..."}, gosrc.Options{Tests: true})
 //	for _, p := range pkgs {

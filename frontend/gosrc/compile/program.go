@@ -1,5 +1,5 @@
-// Package compile makes instructions for package machine of functions in SSA form,
-// each when it is called for the first time.
+// Package compile translates functions in SSA form into instructions for package machine, each
+// when it is called for the first time.
 package compile
 
 import (

@@ -1,13 +1,12 @@
 // Package gotest runs one Go test, or one main package, under every schedule that
-// matters, with all engines that help: random schedules and by PCT at once, the
-// systematic search beside them, and stored states where a search without them
-// would not end.
+// matters. It combines random schedules and PCT, a systematic search beside them, and a
+// search with stored states where one without them would not end.
 //
 //	res, err := gotest.Run(ctx, sys, gotest.Options{Timeout: 30 * time.Second})
 //	switch res.Verdict { ... }
 //
-// An error is a *gosrc.Unsupported (the program does what cannot be explored: exit
-// code 2), a *engine.OptionError, or a fault of the tool itself.
+// An error is a *gosrc.Unsupported (the program does something that cannot be explored:
+// exit code 2), a *engine.OptionError, or a fault of the tool itself.
 package gotest
 
 import (

@@ -1,7 +1,7 @@
-// Package std says how each package of the standard library is explored, and holds
-// the declarations that replace those of GOROOT. They are Go files in the folder
-// files, by import path; a declaration there replaces the one of the same name.
-// Functions without a body are the machine's.
+// Package std says how each package of the standard library is explored, and contains the
+// declarations that replace those of GOROOT. They are Go files in the folder files, by import
+// path. A declaration there replaces the one of the same name. The machine implements functions
+// without a body.
 package std
 
 import (

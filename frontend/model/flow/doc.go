@@ -8,11 +8,10 @@
 // every operation; this package adds what values come out. Addresses are numbers
 // like others, so an index or a pointer that is not known is a range of
 // locations. Conditions on known values are decided, and others narrow what is
-// known. What other threads do is not looked at: a read of a shared location may
-// give anything that fits its type. So the result bounds every execution.
+// known. Other threads are ignored: a read of a shared location may
+// return any value of its type. So the result bounds every execution.
 //
-// There are two ways to ask, which differ in how much is spent on the answer and
-// in nothing else:
+// There are two ways to ask, which only differ in cost:
 //
 //   - once for a program: [Analyse] begins with what the threads are when they
 //     start, keeps sets, and follows up to 64 combinations of values apart, so
@@ -21,10 +20,10 @@
 //     point (Peled's ample sets for temporal properties);
 //   - for a local state: [Analysis.From] begins with the values that a thread's
 //     variables really have, so that a philosopher's future is its own two forks,
-//     and goes on with intervals, which costs microseconds (Stoller 2002, section
+//     and continues with intervals, which costs microseconds (Stoller 2002, section
 //     6: persistent sets).
 //
-// Channels are kept apart from other locations, by what is done with them, since
+// Channels are distinguished from other locations, by operation, since
 // a send and a receive on the same channel are independent.
 //
 // It is written here because the analyses of golang.org/x/tools work on Go's

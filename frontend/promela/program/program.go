@@ -5,7 +5,7 @@
 // statement merging (spin -o3): a statement is an edge, goto and break are none
 // unless they are the guard of an option, nested selections at the beginning of an
 // option are flattened into the outer one, and a late declaration is an
-// assignment. So counts of states and transitions can be compared to the last digit.
+// assignment. So the counts of states and transitions must be equal.
 package program
 
 import (
