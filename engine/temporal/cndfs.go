@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cpor/statestore"
+	"cpor/testkit/sabotage"
 )
 
 // visit is a vertex on a worker's stack. Its unvisited successors are on top of the worker's pile
@@ -54,13 +55,20 @@ type worker struct {
 	next  []vertex
 	refs  []statestore.Ref
 
+	walker   *walker // nil if there are no walks
+	executed uint64  // transitions, however often
+
 	tick                       int
 	transitions, full, reduced uint64
 }
 
 func newWorker(s *exploration, id int) *worker {
 	pcg := rand.NewPCG(uint64(id), 0)
-	return &worker{s: s, id: id, x: newExpander(s), pcg: pcg, rng: rand.New(pcg), red: -1}
+	w := &worker{s: s, id: id, x: newExpander(s), pcg: pcg, rng: rand.New(pcg), red: -1}
+	if s.threads == 0 && !s.o.Strong && !sabotage.On { // what is broken is not to be hidden
+		w.walker = newWalker(w)
+	}
+	return w
 }
 
 // search continues where the worker is, then searches from the initial vertices, and then from
@@ -138,6 +146,9 @@ func (w *worker) step() bool {
 	s := w.s
 	if w.tick++; w.tick%256 == 0 && s.budget > 0 && s.bytes() > s.budget {
 		s.fail(s.watch.OutOfMemory())
+	}
+	if w.walker != nil && !w.walker.walk(w.executed) {
+		return false
 	}
 	return !s.stop.Load() && !s.pool.paused.Load()
 }
@@ -277,6 +288,7 @@ func (w *worker) expand() bool {
 	if !x.claim(v, w.path) {
 		return false
 	}
+	w.executed += uint64(len(x.moves))
 	if x.mine {
 		w.transitions += uint64(len(x.moves))
 		if x.ample >= ampleFirst {

@@ -107,6 +107,10 @@
 // 2014). With several workers more states are not known to be safe, the reduced graph
 // depends on timing, and may be larger; verdicts do not.
 //
+// Any state may take all its enabled transitions instead. So where ample sets are hardly ever found,
+// only a sample of the states is looked at (trial.go): looking costs up to as much again
+// as executing.
+//
 // # Fairness
 //
 // Weak fairness is not preserved by this reduction: reordering two independent
@@ -147,6 +151,22 @@
 //     most of the vertices. There workers also hand vertices to others that have
 //     nothing to do, and so at transitions that enter another component: the searches
 //     of a component may begin at any vertices, as long as none is forgotten.
+//
+// # Transitions that nobody follows
+//
+// Where the automaton has no transition from a vertex, the product ends, whatever the program
+// does. The program's transitions are then not executed: in the search of
+// !p W q, these are all states in which q holds for the first time. A state that is claimed and
+// whose ample set has to be decided is expanded all the same, for it may belong to other
+// vertices.
+//
+// # Random walks
+//
+// A depth-first search that takes a wrong turn early may see everything else before it finds a
+// cycle that is near. So one transition in 33 belongs to random walks through the product
+// (walk.go), once a search has executed some thousands. They mark nothing, so that what the
+// search covers and the proof that there is no cycle do not depend on them. With fairness there
+// are none.
 //
 // # Short lassos
 //

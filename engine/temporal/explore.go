@@ -438,13 +438,9 @@ func (x *expander) all(only int, done func() bool) {
 	}
 }
 
-// patience is how many transitions are executed before code is compiled. Small searches end
-// before.
-const patience = 1 << 13
-
-// compiled tells whether there is machine code.
+// compiled tells whether there is machine code. Small searches end before.
 func (x *expander) compiled() bool {
-	if x.code == nil && x.machine != nil && x.executed >= patience {
+	if x.code == nil && x.machine != nil && x.executed >= pace.compile {
 		code, gone := x.machine.Compiled()
 		if x.code = code; gone {
 			x.machine = nil

@@ -108,7 +108,9 @@ var configs = []oracle.Config{
 func TestRandomPrograms(t *testing.T) {
 	n := sample.Of[uint64](15, 40, 400)
 	checked, runs, violations, reduced, undefined := 0, 0, 0, 0, 0
+	defer temporal.Hurry(false)
 	for seed := *first; seed < *first+n; seed++ {
+		temporal.Hurry(seed%2 == 1)
 		c := configs[seed%uint64(len(configs))]
 		if seed%uint64(len(configs)) == 4 {
 			c.Threads, c.Statements = 2, 3

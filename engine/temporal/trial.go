@@ -9,20 +9,25 @@ type trial struct {
 	skipped     int
 }
 
-const (
-	// A window is of so many states of which every one is looked at; fewer ample sets than
-	// one in trialWorth are not worth it.
-	trialWindow, trialWorth = 1 << 10, 32
-	// Afterwards one state in sampleEvery is looked at. sampleWindow of them decide again.
-	sampleEvery, sampleWindow = 32, 1 << 6
-)
+// Fewer ample sets than one in trialWorth states are not worth looking for.
+const trialWorth = 32
+
+// pace says from when on a search does what only large ones need. Tests hurry.
+var pace = struct {
+	// compile is how many transitions an expander executes before code is compiled, walk how many
+	// a worker executes before the first walk.
+	compile, walk uint64
+	// A window is of so many states with a choice of which every one is looked at. Afterwards one
+	// in sampleEvery is, and sample of them decide again.
+	window, sample, sampleEvery int
+}{compile: 1 << 13, walk: 1 << 13, window: 1 << 10, sample: 1 << 6, sampleEvery: 32}
 
 // next tells whether to look for an ample set of the next state.
 func (x *trial) next() bool {
 	if !x.sampling {
 		return true
 	}
-	if x.skipped++; x.skipped < sampleEvery {
+	if x.skipped++; x.skipped < pace.sampleEvery {
 		return false
 	}
 	x.skipped = 0
@@ -35,9 +40,9 @@ func (x *trial) told(found bool) {
 	if found {
 		x.found++
 	}
-	window := trialWindow
+	window := pace.window
 	if x.sampling {
-		window = sampleWindow
+		window = pace.sample
 	}
 	if x.seen < window {
 		return
