@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,8 +59,8 @@ func simulateHelp(w io.Writer) {
 
 Runs one execution of a model or of a Go program, and shows what the program prints.
 In each state it chooses a thread that can move, and one of its alternatives, at
-random. With -i it asks you. With -replay it first follows a trail written by SPIN or
-cpor. The output of a Promela process is indented by its number, as in SPIN.
+random. With -i it asks you. With -replay it first follows an execution: the JSON that
+"cpor run -trace FILE.json" writes or, for Promela, a trail of SPIN or cpor. The output of a Promela process is indented by its number, as in SPIN.
 
 A simulation proves nothing: "cpor run" searches all executions.`)
 	new(simulateConfig).define().Describe(w)
@@ -114,6 +116,12 @@ func simulateCommand(e *env, args []string) int {
 	if file, err = inLanguage(file, c.lang); err != nil {
 		return e.mistake("simulate", "%v", err)
 	}
+	recorded := c.own["replay"]
+	if strings.HasSuffix(recorded, ".json") {
+		delete(c.own, "replay")
+	} else {
+		recorded = ""
+	}
 	m, err := e.load(&file, frontend.Options{Params: c.params, Flags: c.own})
 	if err != nil {
 		return e.modelError(err)
@@ -122,7 +130,53 @@ func simulateCommand(e *env, args []string) int {
 	if r := m.Replay; r != nil {
 		return s.run(r.System, r.Trace)
 	}
+	if recorded != "" {
+		t, err := readTrace(recorded, m.System)
+		if err != nil {
+			return e.mistake("simulate", "%v", err)
+		}
+		return s.run(m.System, t)
+	}
 	return s.run(m.System, nil)
+}
+
+// readTrace reads an execution of a system that was written as JSON: the steps of threads by
+// their names. Those of invariants, which are no steps of the program, are left out.
+func readTrace(name string, sys system.System) (*trace.Trace, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var rec trace.RecordJSON
+	if err := json.Unmarshal(b, &rec); err != nil {
+		return nil, fmt.Errorf("%s is no execution as -trace FILE.json writes it: %w", name, err)
+	}
+	initial := sys.Initial()
+	if rec.Initial < 0 || rec.Initial >= len(initial) {
+		return nil, fmt.Errorf("%s begins in initial state %d, and the model has %d", name,
+			rec.Initial+1, len(initial))
+	}
+	t := &trace.Trace{Initial: rec.Initial}
+	m, obs := sys.NewMachine(), system.ObserversOf(sys)
+	m.Load(initial[rec.Initial])
+	for i, ev := range rec.Trace {
+		thread := 0
+		for thread < m.NumThreads() && m.ThreadName(thread) != ev.Thread {
+			thread++
+		}
+		switch {
+		case thread == m.NumThreads():
+			return nil, fmt.Errorf("%s does not fit the model: there is no thread %q at step %d",
+				name, ev.Thread, i+1)
+		case obs.Has(thread):
+			continue
+		case m.Step(thread, ev.Alt).Kind != system.Moved:
+			return nil, fmt.Errorf("%s does not fit the model: %s cannot move at step %d", name,
+				ev.Thread, i+1)
+		}
+		t.Steps = append(t.Steps, trace.Step{Thread: thread, Alt: ev.Alt})
+	}
+	return t, nil
 }
 
 // simulation is one execution that is shown while it continues.
