@@ -208,7 +208,7 @@ func (e *encoder) goroutine(g *goroutine) {
 	}
 	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | flag(
 		g.parked)<<4 | flag(g.timeout)<<5 | flag(g.late)<<6 | flag(g.behind)<<7 | uint64(
-		g.status)<<8 | flag(g.bubble)<<16
+		g.status)<<8 | flag(g.bubble)<<16 | flag(g.busy)<<17
 	left := uint64(0)
 	if g.armed {
 		left = uint64(m.deadlineOf(g) - m.now)
@@ -445,7 +445,8 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 	flags := d.next()
 	st := gstate{unstarted: flags&1 != 0, daemon: flags&2 != 0, delivered: flags&4 != 0,
 		armed: flags&8 != 0, parked: flags&16 != 0, timeout: flags&32 != 0, late: flags&64 != 0,
-		behind: flags&128 != 0, status: status(flags >> 8 & 0xff), bubble: flags>>16&1 != 0}
+		behind: flags&128 != 0, status: status(flags >> 8 & 0xff), bubble: flags>>16&1 != 0,
+		busy: flags>>17&1 != 0}
 	st.children, st.rands, st.which = int32(d.next()), int32(d.next()), int32(uint32(d.next()))
 	st.deadline = int64(d.next())
 	if st.armed {

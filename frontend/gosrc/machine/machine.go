@@ -159,6 +159,7 @@ type gstate struct {
 	deadline  int64
 	reads     int32 // of the clock, at clockAt and nowhere else in between
 	clockAt   token
+	busy      bool // it has done more since then than to look around
 	panics    *panicRec
 	failure   *system.Violation
 }

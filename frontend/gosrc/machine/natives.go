@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"cpor/frontend/gosrc/compile"
 	"cpor/system"
@@ -1166,6 +1167,16 @@ func (g *goroutine) setsTimeout() bool {
 // patience is how often a goroutine reads the clock at one place before time passes for it.
 const patience = 16
 
+// looksAround tells whether an instruction only reads: the clock, or an atomic word.
+func looksAround(i *compile.Instr) bool {
+	if i.Op != compile.Sync {
+		return i.Op == compile.LenChan
+	}
+	n := natives[i.N].name
+	return n == "internal/cpor.Now" || n == nanotime || n == "internal/cpor.Point" ||
+		strings.HasPrefix(n, "sync/atomic.Load")
+}
+
 // clockShows returns what the program sees on the clock.
 func (m *Machine) clockShows() int64 {
 	if !m.clockWasRead {
@@ -1180,7 +1191,10 @@ func (m *Machine) clockShows() int64 {
 //	}
 //
 // The more often, the more passes, so that a loop that only waits for the clock ends, as
-// it does natively. In a bubble of testing/synctest it does not end.
+// it does natively. If the goroutine does more than to look around between two readings, it
+// is a microsecond, which a round of a loop may take natively: a loop that puts a thousand
+// entries into a cache does not wait for them to expire. In a bubble of testing/synctest the
+// loop does not end.
 func (m *Machine) waitsForClock(g *goroutine) {
 	if m.setup || g.bubble {
 		return
@@ -1192,7 +1206,11 @@ func (m *Machine) waitsForClock(g *goroutine) {
 		return
 	}
 	m.sys.waited.Store(true)
-	if jump := int64(1) << min(g.reads-patience, 44); m.now < math.MaxInt64/2 {
+	jump := int64(1) << min(g.reads-patience, 44)
+	if g.busy {
+		jump, g.reads, g.busy = int64(time.Microsecond), patience, false
+	}
+	if m.now < math.MaxInt64/2 {
 		m.touch(m.loc(locName{kind: clockLoc}), true)
 		m.now += jump
 	}

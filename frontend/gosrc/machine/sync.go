@@ -334,6 +334,7 @@ func (m *Machine) Step(t int, alt uint64) (out system.Outcome) {
 	m.arrive(g) // it leaves
 	m.begin(g)
 	g.parked = false
+	g.busy = g.busy || m.sys.readsClock && !looksAround(i) && alts[alt].which >= 0
 	m.execute(g, i, r, alts[alt])
 	out = m.finish(g)
 	if alt+1 < uint64(len(alts)) {
@@ -384,6 +385,7 @@ func (m *Machine) finish(g *goroutine) system.Outcome {
 func (m *Machine) resume(g *goroutine, i *compile.Instr, r []uint64) {
 	m.touch(m.loc(locName{kind: metLoc, a: g.number}), false)
 	g.delivered, g.parked = false, false
+	g.busy = g.busy || m.sys.readsClock
 	g.top().pc++
 }
 
