@@ -86,7 +86,8 @@ type Step struct {
 	// each location once; the computation's accesses to memory are left out
 	Accesses []system.Access
 	// Values has a word for each access: what somebody who reads the location to find out
-	// whether it can run sees behind the step. Nil: not known.
+	// whether it can run, and what it would access, sees behind the step; 0: not known. Nil: none
+	// is known.
 	Values []uint64
 	// After has each thread whose Pending the step has changed, itself and new ones included.
 	After   []Pending

@@ -309,22 +309,30 @@ var failKinds = map[uint32]system.ViolationKind{failRace: "race", failPanic: "pa
 
 // next reads a record.
 func (p *process) next() (kind uint32, rec []uint32, err error) {
-	var head [4]byte
-	if _, err := io.ReadFull(p.r, head[:]); err != nil {
+	b, err := p.r.Peek(4)
+	if err != nil {
 		return 0, nil, err
 	}
-	h := binary.LittleEndian.Uint32(head[:])
+	h := binary.LittleEndian.Uint32(b)
 	n := int(h>>4) - 1
 	if n < 0 {
 		return 0, nil, fmt.Errorf("a record of %d words", n)
 	}
-	p.buf = slices.Grow(p.buf[:0], 4*n)[:4*n]
-	if _, err := io.ReadFull(p.r, p.buf); err != nil {
+	if size := 4 * (n + 1); size <= p.r.Size() {
+		if b, err = p.r.Peek(size); err == nil {
+			_, err = p.r.Discard(size)
+		}
+	} else {
+		p.buf = slices.Grow(p.buf[:0], size)[:size]
+		b = p.buf
+		_, err = io.ReadFull(p.r, b)
+	}
+	if err != nil {
 		return 0, nil, err
 	}
 	p.rec = slices.Grow(p.rec[:0], n)[:n]
 	for i := range p.rec {
-		p.rec[i] = binary.LittleEndian.Uint32(p.buf[4*i:])
+		p.rec[i] = binary.LittleEndian.Uint32(b[4*i+4:])
 	}
 	return h & 15, p.rec, nil
 }
@@ -411,12 +419,22 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 		case recStack:
 			p.stacks[r[0]] = words(r[1:])
 		case recStep:
-			as, err := p.accesses(r[8:])
-			if err != nil {
-				return nil, nil, err
+			var as []system.Access
+			var values []uint64
+			if len(r) > 8 {
+				rest := r[9+r[8]:]
+				if as, err = p.accesses(r[9 : 9+r[8]]); err != nil {
+					return nil, nil, err
+				}
+				values = make([]uint64, len(as))
+				for i, a := range as {
+					if a.Write {
+						values[i], rest = word(rest), rest[2:]
+					}
+				}
 			}
 			x.Steps = append(x.Steps, Step{Choice: Choice{p.threads[r[0]], int32(r[1])},
-				Op: Op(r[2]), Created: r[2]>>8&1 == 1,
+				Op: Op(r[2]), Created: r[2]>>8&1 == 1, Values: values,
 				Now: int64(word(r[4:])), Hash: word(r[6:]), Accesses: as,
 				Pos: p.b.symbols.pos(p.stacks[r[3]])})
 		case recPending:

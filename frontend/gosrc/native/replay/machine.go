@@ -860,7 +860,7 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 		switch {
 		case !a.Write:
 			ev.wrote = append(ev.wrote, nil)
-		case i < shown && i < len(st.Values):
+		case i < shown && i < len(st.Values) && st.Values[i] != 0:
 			ev.wrote = append(ev.wrote, g.versionOf(st.Values[i]))
 		default:
 			ev.wrote = append(ev.wrote, &version{1})
