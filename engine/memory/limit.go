@@ -17,8 +17,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -304,15 +302,5 @@ func procRSS() uint64 {
 	if runtime.GOOS != "linux" {
 		return 0
 	}
-	statm, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(statm), " ")
-	pages, _, _ := strings.Cut(rest, " ")
-	n, err := strconv.ParseUint(pages, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n * uint64(os.Getpagesize())
+	return residentOf("self")
 }

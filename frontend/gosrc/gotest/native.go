@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/memory"
 	"cpor/engine/stateless"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/machine"
 	"cpor/frontend/gosrc/native"
 	"cpor/frontend/gosrc/native/replay"
+	"cpor/internal/human"
 	"cpor/system"
 	"cpor/trace"
 	"cpor/workers"
@@ -78,11 +80,14 @@ func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error
 		ctx, cancel = context.WithDeadline(ctx, r.start.Add(o.Timeout))
 		defer cancel()
 	}
+	ctx, full := context.WithCancelCause(ctx)
+	defer full(nil)
+	go limited(ctx, o.MaxMemory, full)
 	// Failures are explained a little beyond the end of the time.
 	processes, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(overtime, func() {
-			if !r.explaining.Load() {
+			if !r.explaining.Load() || errors.Is(context.Cause(ctx), errFull) {
 				stop()
 			}
 		})
@@ -110,6 +115,31 @@ func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error
 	r.res.Duration = time.Since(r.start)
 	return r.ended(ctx, err)
 }
+
+// errFull is why an exploration ended at its limit of memory.
+var errFull = errors.New("limit of memory")
+
+// limited ends an exploration when this process and its children come near the limit of memory.
+func limited(ctx context.Context, limit uint64, full context.CancelCauseFunc) {
+	if limit == 0 {
+		return
+	}
+	t := time.NewTicker(watchEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			if memory.Tree() > limit/8*7 {
+				full(errFull)
+			}
+		}
+	}
+}
+
+// watchEvery is how often it is looked how much memory the processes take.
+const watchEvery = 50 * time.Millisecond
 
 // nativeRun is one exploration.
 type nativeRun struct {
@@ -155,6 +185,9 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		if res.Reason == "" {
 			res.Reason = r.over(ctx)
 		}
+		if r.sys != nil && r.sys.Cut() {
+			res.Reason += "; " + tooLarge
+		}
 		if out := r.outside(); out != "" {
 			res.Reason += "; " + out
 		}
@@ -166,7 +199,7 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 	case len(res.Outside) > 0 && res.Verdict != engine.Violated:
 		res.Verdict, res.Reason = engine.Incomplete, r.outside()
 	case res.Verdict == engine.Pass && r.sys.Cut():
-		res.Verdict, res.Reason = engine.Incomplete, "an execution takes too much memory or time"
+		res.Verdict, res.Reason = engine.Incomplete, tooLarge
 	}
 	return res, nil
 }
@@ -193,6 +226,9 @@ func (r *nativeRun) patient() bool {
 	return r.uncontrolled() && (r.n.Time == "" || r.n.Time == gosrc.AutoTime)
 }
 
+// tooLarge says that an execution was broken off.
+const tooLarge = "an execution takes too much memory or time"
+
 // skipReason is what a test said when it skipped itself.
 func skipReason(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
@@ -201,6 +237,9 @@ func skipReason(output string) string {
 
 // over says why an exploration ended early.
 func (r *nativeRun) over(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), errFull) {
+		return fmt.Sprintf("limit of %s of memory", human.Size(r.o.MaxMemory))
+	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("time-out after %v", r.o.Timeout)
 	}

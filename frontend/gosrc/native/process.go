@@ -72,6 +72,7 @@ func (p *process) start() error {
 		"GOGC=off", "GOMEMLIMIT=off", "GOTRACEBACK=single", "PWD="+p.b.pkgDir)
 	c.ExtraFiles = []*os.File{inR, outW}
 	ownGroup(c)
+	c.WaitDelay = time.Second // a process of the test may have left its group and keep the pipes
 	var stderr tail
 	c.Stdout, c.Stderr = &stderr, &stderr
 	err = c.Start()
