@@ -171,7 +171,7 @@ func TestTwins(t *testing.T) {
 		states        uint64
 		transitions   uint64 // 0: some of the reference's are self-loops
 	}{
-		{"philosophers", "N=3", false, 35, 0},
+		{"philosophers", "N=3", true, 35, 0},
 		{"indexer", "N=2", false, 25, 40},
 		{"robots", "R=2", true, 4877, 9754},
 		{"robots", "R=3", true, 326759, 980277},
@@ -222,9 +222,7 @@ func TestTwins(t *testing.T) {
 
 // TestSpinMore: the further ways of SPIN find as many states and say what memory they take.
 func TestSpinMore(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs compilers")
-	}
+	sample.Skip(t) // compilers take seconds
 	sp, err := findSpin()
 	if err != nil {
 		t.Skip(err)
@@ -247,9 +245,7 @@ func TestSpinMore(t *testing.T) {
 // TestRumur: the twins in Murphi's language have as many states as the models, also
 // with parameters and two threads.
 func TestRumur(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs compilers")
-	}
+	sample.Skip(t) // compilers take seconds
 	ru, err := findRumur()
 	if err != nil {
 		t.Skip(err)
