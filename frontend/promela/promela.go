@@ -124,8 +124,8 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		Coverage: coverage, CoverageSoFar: soFar, WriteTrail: trails{p, s, props}.write,
 		Sources: m.Files}
 	if search.Merged {
-		out.Untimed = "-semantics merged leaves states out that a property over time can tell " +
-			"apart; take -semantics pure with -ltl"
+		out.Untimed = "-semantics merged leaves out states that a property over time can tell " +
+			"apart; use -semantics pure with -ltl"
 	}
 	if name := o.Flags["replay"]; name != "" {
 		trail, err := o.ReadFile(name)
@@ -199,7 +199,7 @@ func properties(p *program.Program, s *machine.System, opts machine.Options) ([]
 	at := place(p.Procs[0].Decl.Pos)
 	if !taken["no-acceptance"] {
 		props = append(props, frontend.Property{Name: "no-acceptance", Kind: "property",
-			Text: "no accept label is visited again and again", Formula: never(s), Pos: at,
+			Text: "no accept label is visited infinitely often", Formula: never(s), Pos: at,
 			Asked: !accept || len(props) > 0})
 	}
 	if !taken["progress"] {
@@ -210,7 +210,7 @@ func properties(p *program.Program, s *machine.System, opts machine.Options) ([]
 			return nil, err
 		}
 		props = append(props, frontend.Property{Name: "progress", Kind: "property",
-			Text: "progress labels are visited again and again", Formula: never(np), Pos: at,
+			Text: "progress labels are visited infinitely often", Formula: never(np), Pos: at,
 			System: np, Asked: !progress})
 	}
 	return props, nil

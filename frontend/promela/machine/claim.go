@@ -121,7 +121,7 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int,
 			if v == nil {
 				m.viol = nil
 				m.fail(system.Invariant, o.e.src.Pos, false,
-					"the claim %s has come to its end: what it describes has happened", m.proc.Name)
+					"the claim %s has reached its end: what it describes has happened", m.proc.Name)
 				v = m.viol
 				v.Object = m.proc.Name
 			}

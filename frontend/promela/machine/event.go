@@ -122,8 +122,8 @@ func (s *System) addTrace(c *coder, p *program.Proc, not bool) error {
 				e.Escapes != nil || e.Atomic {
 				return syntax.Errors{
 					{Pos: e.Pos, Len: max(1, len(e.Text)),
-						Text: fmt.Sprintf("this is no event: a %s assertion is made of sends and "+
-							"receives (! and ?), if, do and goto", name)}}
+						Text: fmt.Sprintf("this is not an event: a %s assertion is made of sends "+
+							"and receives (! and ?), if, do and goto", name)}}
 			}
 		}
 	}

@@ -309,7 +309,7 @@ func (f *follower) unclosed() *Followed {
 	var differ []string
 	for i, b := range before {
 		if i < len(after) && after[i] != b {
-			differ = append(differ, fmt.Sprintf("%s is %s where it begins and %s behind one round",
+			differ = append(differ, fmt.Sprintf("%s is %s where it begins and %s after one round",
 				b.Name, b.Value, after[i].Value))
 		}
 	}

@@ -28,9 +28,9 @@ func (s *System) unlocated(timeout bool) string {
 	p := s.prog
 	switch {
 	case s.claim != nil:
-		return "a never claim looks at every state"
+		return "a never claim depends on every state"
 	case s.trace != nil:
-		return "a trace assertion looks at the order of the messages"
+		return "a trace assertion depends on the order of the messages"
 	case s.strict:
 		return "-empty-channels makes the end of a process depend on all channels"
 	}

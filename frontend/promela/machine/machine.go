@@ -613,7 +613,7 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 		o := m.opts[k]
 		if k > 0 && m.proc.Decl.Deterministic && o.e != m.opts[k-1].e && o.e.looked() {
 			m.fail(system.Runtime, o.e.src.Pos, false,
-				"non-determinism in D_proctype %s: this is enabled, and what stands before it, too",
+				"non-determinism in D_proctype %s: this is enabled, and so is an earlier choice",
 				m.proc.Name)
 		}
 		last := m.t // the receiver of a rendezvous, as in SPIN
@@ -1233,7 +1233,7 @@ func (m *Machine) receive(e *edge) {
 	m.storeMessage(r)
 }
 
-// storeMessage stores the fields of m.msg where a receive wants them.
+// storeMessage stores the fields of m.msg where a receive needs them.
 func (m *Machine) storeMessage(r *receiver) {
 	for i, a := range r.args {
 		if a.store != nil && i < len(m.msg) {

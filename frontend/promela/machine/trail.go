@@ -70,7 +70,7 @@ func ParseTrail(r io.Reader) (*Trail, error) {
 				return nil, fmt.Errorf("line %d: %w", n, wrong)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("line %d: there is no end of line behind %q: the trail is "+
+				return nil, fmt.Errorf("line %d: there is no end of line after %q: the trail is "+
 					"cut off", n, trimmed)
 			}
 		}
@@ -87,7 +87,8 @@ func (t *Trail) add(n int, text string) error {
 	for i := range parts {
 		k, err := strconv.ParseInt(parts[i], 10, 64)
 		if len(parts) != 3 || err != nil || k != int64(int(k)) {
-			return fmt.Errorf("this is no step of a trail, depth:process:statement, but %q", text)
+			return fmt.Errorf("this is not a step of a trail, depth:process:statement, but %q",
+				text)
 		}
 		v[i] = int(k)
 	}
@@ -100,7 +101,7 @@ func (t *Trail) add(n int, text string) error {
 	case l.depth == -2 && t.Claim >= 0:
 		return errors.New("a second claim, and a trail has one at most")
 	case l.depth == -2 && (len(t.lines) > 0 || t.loop >= 0):
-		return errors.New("the claim is named behind the first step, and belongs before it")
+		return errors.New("the claim is named after the first step and must come before it")
 	case l.depth == -2 && (l.process < 0 || l.process > math.MaxUint8):
 		return fmt.Errorf("there is no process type with the number %d", l.process)
 	case l.depth == -2:

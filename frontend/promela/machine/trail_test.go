@@ -234,15 +234,15 @@ func shortestPlaces(t *testing.T, s *System, v *system.Violation) (at []system.P
 func TestBadTrails(t *testing.T) {
 	s := parse(t, violations[0].text)
 	for _, x := range []struct{ text, want string }{
-		{"nonsense", `line 1: this is no step of a trail, depth:process:statement, but "nonsense"`},
-		{"1:0:0\n2:0\n", "line 2: this is no step"},
-		{"1:0:0:0\n", "line 1: this is no step"},
-		{"1:0:0x\n", "line 1: this is no step"},
-		{"1:0:99999999999999999999\n", "line 1: this is no step"},
-		{"1:0:0", `line 1: there is no end of line behind "1:0:0": the trail is cut off`},
+		{"nonsense", `line 1: this is not a step of a trail, depth:process:statement, but "nonsense"`},
+		{"1:0:0\n2:0\n", "line 2: this is not a step"},
+		{"1:0:0:0\n", "line 1: this is not a step"},
+		{"1:0:0x\n", "line 1: this is not a step"},
+		{"1:0:99999999999999999999\n", "line 1: this is not a step"},
+		{"1:0:0", `line 1: there is no end of line after "1:0:0": the trail is cut off`},
 		{"1:0:0\n-1:-1:-1\n-1:-1:-1\n", "line 3: a second cycle"},
 		{"-2:1:-2\n-2:1:-2\n", "line 2: a second claim"},
-		{"1:0:0\n-2:1:-2\n", "line 2: the claim is named behind the first step"},
+		{"1:0:0\n-2:1:-2\n", "line 2: the claim is named after the first step"},
 		{"-2:300:-2\n", "line 1: there is no process type with the number 300"},
 		{"-3:0:0\n", "line 1: a mark with the number -3 is not known"},
 		{"1:7:0\n", "line 1: step 1 of the trail, statement 0 of process 7, cannot be taken, so " +

@@ -143,8 +143,8 @@ func (r *resolver) process(p *Proc) {
 			}
 			if !l.Place.Global && !indices[x] {
 				r.fail(l.Place.Pos, len(l.Place.Name),
-					"provided can look at global variables and at _pid, as in SPIN, and at %s of "+
-						"%s in an index only", l.Place.Name, p.Name)
+					"provided can read global variables and _pid, as in SPIN, and %s of "+
+						"%s only in an index", l.Place.Name, p.Name)
 			}
 		})
 	}
@@ -233,8 +233,8 @@ func (b *builder) define(s *syntax.Labeled) *node {
 	if n := len(l.defs); n > 0 {
 		if l.inline == s.Inline {
 			line, _ := l.defs[n-1].pos.Line()
-			b.fail(s.Label.Pos, len(s.Label.Text), "label %s is defined again; it was in line %d",
-				s.Label.Text, line)
+			b.fail(s.Label.Pos, len(s.Label.Text),
+				"label %s is redefined; it was defined in line %d", s.Label.Text, line)
 		}
 		l.at = &node{name: s.Label.Text}
 		for _, g := range l.gotos {
@@ -417,7 +417,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	if b.p.Decl == b.resolver.p.Model.Trace {
 		switch s.(type) {
 		case *syntax.Block, *syntax.Atomic, *syntax.Unless:
-			b.fail(s.At(), 1, "this is no event: a trace assertion is made of sends and "+
+			b.fail(s.At(), 1, "this is not an event: a trace assertion is made of sends and "+
 				"receives, if, do and goto")
 		}
 	}
@@ -475,7 +475,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		return g
 	case *syntax.Break:
 		if c.brk == nil {
-			b.fail(s.Pos, 5, "break stands in no loop")
+			b.fail(s.Pos, 5, "break outside of a loop")
 			return next
 		}
 		g := b.jump(c.brk, c)
@@ -549,7 +549,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		}
 		for _, x := range e.Args {
 			if Runs(x) > 0 {
-				b.fail(s.Pos, 1, "run cannot stand in a send, as in SPIN; assign the number of "+
+				b.fail(s.Pos, 1, "run is not allowed in a send, as in SPIN; assign the number of "+
 					"the process to a variable first")
 			}
 		}
@@ -656,7 +656,7 @@ func (b *builder) starts(x Expr, pos syntax.Pos) {
 func (b *builder) looks(x Expr, pos syntax.Pos) {
 	Each(x, func(x Expr) {
 		if _, ok := x.(*RemoteLoad); ok && b.inDStep > 0 {
-			b.fail(pos, 1, "a d_step cannot look at a variable of another process here, as in "+
+			b.fail(pos, 1, "a d_step cannot read a variable of another process here, as in "+
 				"SPIN; assign it to a variable, or write atomic")
 		}
 	})
@@ -1033,7 +1033,7 @@ func (b *builder) loop(s *syntax.For) (start, again syntax.Stmt) {
 		case b.arrayOf(s.In) > 0:
 			to = &syntax.Const{Pos: s.Pos, Value: int32(b.arrayOf(s.In) - 1)}
 		default:
-			b.fail(s.In.Pos, len(s.In.Name), "for wants an array after in, or a channel of "+
+			b.fail(s.In.Pos, len(s.In.Name), "for needs an array after in, or a channel of "+
 				"structures and a structure before it; %s is neither", s.In.Name)
 			return nil, nil
 		}
@@ -1193,7 +1193,7 @@ func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 	for i := 0; start.state == nil && start.jump != nil; i++ {
 		if i > 1<<16 {
 			if len(b.errs) == 0 { // else statements are missing
-				b.fail(s.Pos, 1, "this jumps in circles and never comes to a statement")
+				b.fail(s.Pos, 1, "this jump loops without reaching a statement")
 			}
 			return n
 		}
@@ -1268,7 +1268,7 @@ func (b *builder) finish(start *node) {
 	ok := true
 	circles := func(pos syntax.Pos) {
 		if ok {
-			b.fail(pos, 1, "this goto goes round in circles and never reaches a statement")
+			b.fail(pos, 1, "this goto loops without reaching a statement")
 			ok = false
 		}
 	}

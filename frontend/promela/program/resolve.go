@@ -83,7 +83,7 @@ func (r *resolver) model(m *syntax.Model) {
 		if d, ok := d.(*syntax.Proctype); ok {
 			if old := r.procs[d.Name.Text]; old != nil {
 				line, _ := old.Decl.Name.Pos.Line()
-				r.fail(d.Name.Pos, len(d.Name.Text), "%s is declared again; it was in line %d",
+				r.fail(d.Name.Pos, len(d.Name.Text), "%s is redeclared; it was declared in line %d",
 					d.Name.Text, line)
 				continue
 			}
@@ -109,7 +109,7 @@ func (r *resolver) model(m *syntax.Model) {
 					if old := r.globals[s.Name.Text]; old != nil {
 						line, _ := old.Name.Pos.Line()
 						r.fail(s.Name.Pos, len(s.Name.Text),
-							"%s is declared again; it was in line %d", s.Name.Text, line)
+							"%s is redeclared; it was declared in line %d", s.Name.Text, line)
 					}
 					r.globals[s.Name.Text] = s
 					r.p.Globals.Syms = append(r.p.Globals.Syms, s)
@@ -122,7 +122,7 @@ func (r *resolver) model(m *syntax.Model) {
 		if g := r.globals[p.Name]; g != nil && g.Order < p.Decl.Known {
 			line, _ := g.Name.Pos.Line()
 			r.fail(p.Decl.Name.Pos, len(p.Name),
-				"%s is declared again; it is a variable in line %d", p.Name, line)
+				"%s is redeclared; it is a variable declared in line %d", p.Name, line)
 		}
 		r.params(p)
 	}
@@ -169,7 +169,7 @@ func (r *resolver) model(m *syntax.Model) {
 		if p.Decl.Active != nil {
 			v, ok := r.size(p.Decl.Active, false)
 			if !ok {
-				r.fail(p.Decl.Active.At(), 1, "the number of active processes has to be a constant")
+				r.fail(p.Decl.Active.At(), 1, "the number of active processes must be a constant")
 			}
 			n = v
 			if n < 0 || n > MaxProcesses {
@@ -290,7 +290,7 @@ func (r *resolver) typ(name, kind string, width int, pos syntax.Pos) *Type {
 	if t := r.types[name]; t != nil {
 		return t
 	}
-	r.fail(pos, len(name), "%s is no type", name)
+	r.fail(pos, len(name), "%s is not a type", name)
 	return nil
 }
 
@@ -300,7 +300,7 @@ func (r *resolver) length(v *syntax.Var) int {
 	}
 	n, ok := r.size(v.Array, true)
 	if !ok {
-		r.fail(v.Array.At(), 1, "the length of array %s has to be a constant", v.Name.Text)
+		r.fail(v.Array.At(), 1, "the length of array %s must be a constant", v.Name.Text)
 		return 1
 	}
 	if v.Width > 0 {
@@ -456,7 +456,7 @@ func (r *resolver) early(d *syntax.VarDecl, v *syntax.Var, x Expr) {
 			}
 			if w.Name.Pos == l.Place.Sym.Name.Pos {
 				r.fail(l.Place.Pos, len(w.Name.Text),
-					"%s is declared in the same declaration, and known only behind it; make two "+
+					"%s is declared in the same declaration, and known only after it; make two "+
 						"declarations of this one", w.Name.Text)
 			}
 		}
@@ -559,7 +559,7 @@ func appendScalars(list []Scalar, name string, t *Type, hidden bool) []Scalar {
 func (r *resolver) channel(c *syntax.ChanInit, name string) *Channel {
 	n, ok := r.constant(c.Cap)
 	if !ok || n < 0 || n > maxCap {
-		r.fail(c.Cap.At(), 1, "the capacity of channel %s has to be a constant from 0 to %d", name,
+		r.fail(c.Cap.At(), 1, "the capacity of channel %s must be a constant from 0 to %d", name,
 			maxCap)
 		return nil
 	}
@@ -683,7 +683,7 @@ func (r *resolver) params(p *Proc) {
 			}
 			if f := arrayIn(s.Type); f != nil {
 				r.fail(v.Name.Pos, len(v.Name.Text),
-					"the parameter %s has an array, %s, which cannot be handed over", v.Name.Text,
+					"the parameter %s has an array, %s, which cannot be passed", v.Name.Text,
 					f.Name.Text)
 			}
 			p.Params = append(p.Params, s)
@@ -759,12 +759,12 @@ func (r *resolver) place(ref *syntax.Ref) *Place {
 			return nil
 		}
 		if g := r.globals[ref.Name]; g != nil && g.Order == ref.Known && r.proc == nil {
-			more = "; it is declared in the same declaration, and known only behind it; make two " +
+			more = "; it is declared in the same declaration, and known only after it; make two " +
 				"declarations of this one"
 		} else if g != nil || constant || r.procs[ref.Name] != nil ||
 			r.p.Model.Inlines[ref.Name] != nil {
-			more = "; it is declared only below, and a name is known behind its declaration, as " +
-				"in SPIN; move that up"
+			more = "; it is declared only below, and a name is known only after its declaration, " +
+				"as in SPIN; move that up"
 		}
 		if ref.Name == "_pid" {
 			r.fail(ref.Pos, len(ref.Name), "_pid cannot be assigned, and nothing received into "+
@@ -785,7 +785,7 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 		case ref.Index != nil && s.Len == 0:
 			// SPIN takes x[0] for x.
 			if c, ok := r.constant(ref.Index); !ok || c != 0 {
-				r.fail(ref.Index.At(), 1, "%s is no array", ref.Name)
+				r.fail(ref.Index.At(), 1, "%s is not an array", ref.Name)
 				return nil
 			}
 		case ref.Index != nil:
@@ -797,7 +797,7 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 				pl.Index = append(pl.Index, Index{x, s.Len, stride, ref.Index.At()})
 			}
 		case s.Len > 0 && !r.whole:
-			r.fail(ref.Pos, len(ref.Name), "%s is an array, which wants an index here: %s[0] is "+
+			r.fail(ref.Pos, len(ref.Name), "%s is an array, which needs an index here: %s[0] is "+
 				"its first element", ref.Name, ref.Name)
 			return nil
 		}
@@ -806,7 +806,7 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 			return pl
 		}
 		if !s.Type.IsStruct() {
-			r.fail(ref.Field.Pos, len(ref.Field.Name), "%s is no structure, it has no field %s",
+			r.fail(ref.Field.Pos, len(ref.Field.Name), "%s is not a structure, it has no field %s",
 				ref.Name, ref.Field.Name)
 			return nil
 		}
@@ -919,7 +919,7 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 			r.fail(x.Name.Pos, len(x.Name.Text), "init cannot be run")
 		}
 		if r.inDStep > 0 {
-			r.fail(x.Pos, 3, "run cannot stand in a d_step")
+			r.fail(x.Pos, 3, "run is not allowed in a d_step")
 		}
 		y := &Run{Proc: p, Pos: x.Pos}
 		for i, a := range x.Args {
@@ -1029,7 +1029,7 @@ func (r *resolver) chanExpr(ref *syntax.Ref) Expr {
 		return zero
 	}
 	if pl.Type.Name != "chan" {
-		r.fail(ref.Pos, len(ref.Name), "%s is no channel, it is declared as %s", ref.Name,
+		r.fail(ref.Pos, len(ref.Name), "%s is not a channel, it is declared as %s", ref.Name,
 			pl.Type.Name)
 	}
 	return &Load{pl}
@@ -1039,7 +1039,7 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 	p := r.procs[x.Proc.Text]
 	for _, d := range r.p.Model.Nevers {
 		if p == nil && d.Name.Text == x.Proc.Text {
-			r.fail(x.Proc.Pos, len(x.Proc.Text), "a claim cannot be looked at")
+			r.fail(x.Proc.Pos, len(x.Proc.Text), "a claim cannot be inspected")
 			return zero
 		}
 	}

@@ -80,7 +80,7 @@ type VarDecl struct {
 type Var struct {
 	Name  Name
 	Width int    // of an unsigned
-	Array Expr   // the length; nil if it is no array
+	Array Expr   // the length; nil if it is not an array
 	Init  Expr   // nil if there is none
 	List  []Expr // the values of { ... }; nil if there are none
 	Chan  *ChanInit

@@ -123,7 +123,7 @@ func (p *preprocessor) directive(hash Token, line []Token, ifs *[]frame) {
 	switch name.Text {
 	case "ifdef", "ifndef":
 		if len(rest) == 0 || rest[0].Kind != Ident {
-			p.fail(name, "#%s wants the name of a macro", name.Text)
+			p.fail(name, "#%s needs the name of a macro", name.Text)
 			push(false)
 			return
 		}
@@ -159,7 +159,7 @@ func (p *preprocessor) directive(hash Token, line []Token, ifs *[]frame) {
 			p.define(name, rest)
 		case "undef":
 			if len(rest) != 1 || rest[0].Kind != Ident {
-				p.fail(name, "#undef wants the name of a macro")
+				p.fail(name, "#undef needs the name of a macro")
 				return
 			}
 			delete(p.macros, rest[0].Text)
@@ -184,7 +184,7 @@ func (p *preprocessor) include(name Token, rest []Token) {
 	text := joined(rest)
 	system := len(text) > 2 && text[0] == '<' && text[len(text)-1] == '>'
 	if !system && (len(rest) != 1 || rest[0].Kind != String) {
-		p.fail(name, "#include wants a file, such as #include \"defs.h\"")
+		p.fail(name, "#include needs a file, such as #include \"defs.h\"")
 		return
 	}
 	if p.depth >= maxIncludes {
@@ -199,7 +199,7 @@ func (p *preprocessor) include(name Token, rest []Token) {
 	case !system:
 		dirs = append([]string{filepath.Dir(rest[0].Pos.File.Name)}, dirs...)
 	case len(dirs) == 0:
-		p.fail(rest[0], "%s stands in no directory that is known: name it with -I", text)
+		p.fail(rest[0], "%s is not in a known directory: name it with -I", text)
 		return
 	}
 	var f *source.File
@@ -224,7 +224,7 @@ func (p *preprocessor) include(name Token, rest []Token) {
 
 func (p *preprocessor) define(name Token, rest []Token) {
 	if len(rest) == 0 || rest[0].Kind != Ident {
-		p.fail(name, "#define wants a name")
+		p.fail(name, "#define needs a name")
 		return
 	}
 	m := &macro{name: rest[0].Text}
@@ -253,7 +253,7 @@ func (p *preprocessor) define(name Token, rest []Token) {
 				continue
 			}
 			if t.Kind != Ident {
-				p.fail(t, "a parameter of #define %s has to be a name", m.name)
+				p.fail(t, "a parameter of #define %s must be a name", m.name)
 				return
 			}
 			m.params = append(m.params, t.Text)
@@ -525,7 +525,7 @@ func (p *preprocessor) condition(at Token, line []Token) bool {
 			name = line[i+2].Text
 			i += 3
 		default:
-			p.fail(t, "defined wants the name of a macro")
+			p.fail(t, "defined needs the name of a macro")
 			return false
 		}
 		v := "0"
@@ -538,7 +538,7 @@ func (p *preprocessor) condition(at Token, line []Token) bool {
 	e := &ifExpr{p: p, in: in, at: at}
 	v := e.choice()
 	if !e.bad && e.i < len(e.in) {
-		p.fail(e.in[e.i], "this is no part of an expression")
+		p.fail(e.in[e.i], "this is not part of an expression")
 	}
 	return v != 0
 }
@@ -567,7 +567,7 @@ func (e *ifExpr) choice() int64 {
 	x := e.choice()
 	if e.i >= len(e.in) || !e.in[e.i].is(":") {
 		if !e.bad {
-			e.p.fail(e.at, "a ? in the expression of #%s wants a : behind it", e.at.Text)
+			e.p.fail(e.at, "a ? in the expression of #%s needs a : behind it", e.at.Text)
 		}
 		e.bad = true
 		return 0
@@ -669,7 +669,7 @@ func (e *ifExpr) unary() int64 {
 		v, err := strconv.ParseUint(strings.TrimRight(t.Text, "uUlL"), 0, 64)
 		if err != nil {
 			if !e.bad {
-				e.p.fail(t, "%s is no number, or too large", t.Text)
+				e.p.fail(t, "%s is not a number, or too large", t.Text)
 			}
 			e.bad = true
 		}
@@ -694,7 +694,7 @@ func (e *ifExpr) unary() int64 {
 		}
 	}
 	if !e.bad {
-		e.p.fail(t, "%q cannot stand in the expression of #%s", t.Text, e.at.Text)
+		e.p.fail(t, "%q is not allowed in the expression of #%s", t.Text, e.at.Text)
 	}
 	e.bad = true
 	return 0

@@ -119,7 +119,7 @@ func (p *parser) unaryFormula() *Formula {
 		return f
 	}
 	if t.isIdent("run") {
-		p.fail(t, "run cannot stand in an ltl block")
+		p.fail(t, "run is not allowed in an ltl block")
 	}
 	f := &Formula{Pos: t.Pos, Prop: p.primary()}
 	f.Text = p.textFrom(first)

@@ -175,7 +175,7 @@ func (p *parser) acceptWord(name string) bool {
 
 func (p *parser) want(op, where string) Token {
 	if !p.tok().is(op) {
-		p.fail(p.tok(), "found %s where %s wants %q", p.tok().describe(), where, op)
+		p.fail(p.tok(), "found %s where %s needs %q", p.tok().describe(), where, op)
 	}
 	return p.next()
 }
@@ -202,11 +202,11 @@ func (p *parser) plain(t *Token, what string) {
 	m := p.meaning(t.Text)
 	switch {
 	case predefined[t.Text] && what != "a variable":
-		p.fail(t, "%s is there already and cannot be %s", t.Text, what)
+		p.fail(t, "%s already exists and cannot be %s", t.Text, what)
 	case m == "":
 	case m == what:
 		line, _ := p.named[t.Text].pos.Line()
-		p.fail(t, "%s is declared again; it was in line %d", t.Text, line)
+		p.fail(t, "%s is redeclared; it was declared in line %d", t.Text, line)
 	default:
 		p.fail(t, "%s is %s and cannot be %s, too", t.Text, m, what)
 	}
@@ -425,7 +425,7 @@ func (p *parser) inline() {
 	t := p.tok()
 	if old := p.model.Inlines[t.Text]; t.Kind == Ident && old != nil {
 		line, _ := old.Name.Pos.Line()
-		p.fail(t, "inline %s is declared again; it was in line %d", t.Text, line)
+		p.fail(t, "inline %s is redeclared; it was declared in line %d", t.Text, line)
 	}
 	d := &Inline{Name: p.name(anInline)}
 	p.want("(", "inline")
@@ -436,12 +436,12 @@ func (p *parser) inline() {
 		d.Params = append(d.Params, p.name("a parameter").Text)
 	}
 	if !p.tok().is("{") {
-		p.fail(p.tok(), "the inline %s wants a body in braces", d.Name.Text)
+		p.fail(p.tok(), "the inline %s needs a body in braces", d.Name.Text)
 	}
 	for depth := 0; ; {
 		t := p.tok()
 		if t.Kind == EOF {
-			p.fail(t, "the inline %s wants a }", d.Name.Text)
+			p.fail(t, "the inline %s needs a }", d.Name.Text)
 		}
 		if t.is("{") {
 			depth++
@@ -547,7 +547,7 @@ func (p *parser) typeName(s string) bool {
 
 func (p *parser) body(x *Proctype) {
 	if !p.tok().is("{") {
-		p.fail(p.tok(), "found %s where the body of %s wants \"{\"", p.tok().describe(),
+		p.fail(p.tok(), "found %s where the body of %s needs \"{\"", p.tok().describe(),
 			x.Name.Text)
 	}
 	x.Body = p.block()
@@ -578,7 +578,7 @@ func (p *parser) declHead() *VarDecl {
 	t := p.tok()
 	if t.Kind != Ident || !basicTypes[t.Text] && !p.types[t.Text] {
 		if t.Kind == Ident {
-			p.fail(t, "%s is no type%s", t.Text, nearType(t.Text, p.types))
+			p.fail(t, "%s is not a type%s", t.Text, nearType(t.Text, p.types))
 		}
 		p.fail(t, "found %s where a type should be", t.describe())
 	}
@@ -605,7 +605,7 @@ func (p *parser) width() int {
 func (p *parser) priority() Expr {
 	t := p.tok()
 	if t.Kind != Num && t.Kind != Char && p.meaning(t.Text) != aConstant {
-		p.fail(t, "found %s where a priority wants a number, as in SPIN", t.describe())
+		p.fail(t, "found %s where a priority needs a number, as in SPIN", t.describe())
 	}
 	x := p.primary()
 	if c, ok := x.(*Const); ok && (c.Value < 1 || c.Value > 255) {
@@ -629,10 +629,10 @@ func (p *parser) size() Expr {
 			t.isIdent("skip"), p.meaning(t.Text) == aConstant:
 		case t.Kind == Op && strings.Contains("()+-*/%", t.Text):
 		case t.Kind == Ident:
-			p.fail(&t, "%s stands in the computation of a size, which SPIN makes of numbers "+
-				"alone; use a #define", t.Text)
+			p.fail(&t, "%s is not allowed in a size, which SPIN computes from numbers "+
+				"only; use a #define", t.Text)
 		default:
-			p.fail(&t, "%s stands in the computation of a size, where SPIN has + - * / %% alone; "+
+			p.fail(&t, "%s is not allowed in a size, where SPIN only has + - * / %%; "+
 				"use a #define with the value", t.Text)
 		}
 	}
@@ -645,7 +645,7 @@ func (p *parser) varDecl() *VarDecl {
 	for {
 		v := &Var{Name: p.name("a variable")}
 		if predefined[v.Name.Text] {
-			p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is there already and cannot be declared",
+			p.errorAt(v.Name.Pos, len(v.Name.Text), "%s already exists and cannot be declared",
 				v.Name.Text)
 		}
 		if p.accept(":") {
@@ -665,7 +665,7 @@ func (p *parser) varDecl() *VarDecl {
 			case p.tok().is("{"):
 				if v.Array == nil {
 					p.errorAt(v.Name.Pos, len(v.Name.Text),
-						"%s is no array, so that { ... } cannot initialize it", v.Name.Text)
+						"%s is not an array, so that { ... } cannot initialize it", v.Name.Text)
 				}
 				v.List = p.constants()
 			default:
@@ -680,7 +680,7 @@ func (p *parser) varDecl() *VarDecl {
 		}
 		if d.Type == "unsigned" && v.Width == 0 {
 			p.errorAt(v.Name.Pos, len(v.Name.Text),
-				"unsigned %s wants its width in bits, such as unsigned %s : 4", v.Name.Text,
+				"unsigned %s needs its width in bits, such as unsigned %s : 4", v.Name.Text,
 				v.Name.Text)
 			v.Width = 8
 		}
@@ -708,7 +708,7 @@ func (p *parser) constants() []Expr {
 			t.isIdent("false"), t.isIdent("skip"):
 			list = append(list, p.primary())
 		default:
-			p.fail(t, "found %s where a list of values wants a constant; SPIN computes nothing "+
+			p.fail(t, "found %s where a list of values needs a constant; SPIN computes nothing "+
 				"here, so assign the value in a statement", t.describe())
 		}
 		if !p.accept(",") {
@@ -729,7 +729,7 @@ func (p *parser) chanInit() *ChanInit {
 	c.Cap = p.size()
 	p.want("]", "the capacity of a channel")
 	if !p.acceptWord("of") {
-		p.fail(p.tok(), "found %s where a channel wants: of { types of the message }",
+		p.fail(p.tok(), "found %s where a channel needs: of { types of the message }",
 			p.tok().describe())
 	}
 	p.want("{", "the types of a message")
@@ -829,7 +829,7 @@ func (p *parser) statement() Stmt {
 		escape := p.simple()
 		if l, ok := escape.(*Labeled); ok {
 			p.errorAt(l.Label.Pos, len(l.Label.Text),
-				"a label cannot stand before what unless goes on with")
+				"a label is not allowed before what unless goes on with")
 		}
 		s = &Unless{t.Pos, s, escape}
 	}
@@ -892,7 +892,7 @@ func written(in []Token) string {
 func (p *parser) simple() Stmt {
 	t := p.tok()
 	if t.Kind == other {
-		p.fail(t, "%s cannot stand in a model", t.describe())
+		p.fail(t, "%s is not allowed in a model", t.describe())
 	}
 	if p.atDecl() && !(t.Text == "mtype" && p.peek(1).is("=")) {
 		return &DeclStmt{p.varDecl()}
@@ -959,7 +959,7 @@ func (p *parser) simple() Stmt {
 	case "atomic", "d_step":
 		p.i++
 		if !p.tok().is("{") {
-			p.fail(p.tok(), "found %s where %s wants \"{\"", p.tok().describe(), t.Text)
+			p.fail(p.tok(), "found %s where %s needs \"{\"", p.tok().describe(), t.Text)
 		}
 		return &Atomic{t.Pos, t.Text == "d_step", p.unlabeled(p.block(), t.Text),
 			len(p.inlines) > 0}
@@ -978,7 +978,7 @@ func (p *parser) simple() Stmt {
 		case x.Kind == Ident && p.meaning(x.Text) == "":
 			s.Args = []Expr{p.ref()}
 		default:
-			p.fail(x, "found %s where printm wants a variable, or a symbolic constant that is "+
+			p.fail(x, "found %s where printm needs a variable, or a symbolic constant that is "+
 				"written there, as in SPIN", x.describe())
 		}
 		p.want(")", "printm")
@@ -1016,7 +1016,7 @@ func (p *parser) simple() Stmt {
 		n := len(p.results)
 		if n == 0 || p.results[n-1] == nil {
 			p.fail(t, "return gives the value of an inline that is called on the right of an "+
-				"assignment, as in x = f(a), and cannot stand elsewhere")
+				"assignment, as in x = f(a), and is not allowed elsewhere")
 		}
 		p.i++
 		return &Assign{t.Pos, p.results[n-1], p.expr()}
@@ -1024,7 +1024,7 @@ func (p *parser) simple() Stmt {
 		p.fail(t, "there is no statement before this unless on the same line; only behind a } it "+
 			"may begin a line, as in SPIN")
 	case "inline", "proctype", "init", "active", "never", "typedef":
-		p.fail(t, "%s cannot stand here; is a \"}\" missing above?", t.Text)
+		p.fail(t, "%s is not allowed here; is a \"}\" missing above?", t.Text)
 	}
 	if !keywords[t.Text] && p.peek(1).is(":") && !(p.peek(2).is(":")) {
 		// A label; P:x is a remote reference, and begins an expression.
@@ -1044,7 +1044,7 @@ func (p *parser) unlabeled(b *Block, what string) *Block {
 	if len(b.Stmts) > 0 {
 		if l, ok := b.Stmts[0].(*Labeled); ok && !beginsFor(l) {
 			p.errorAt(l.Label.Pos, len(l.Label.Text),
-				"a label cannot stand before the first statement of %s; put it before the whole",
+				"a label is not allowed before the first statement of %s; put it before the whole",
 				what)
 		}
 	}
@@ -1080,7 +1080,7 @@ func (p *parser) label() (Stmt, bool) {
 		return l, true
 	}
 	if p.atDecl() {
-		p.fail(n, "a label cannot stand before a declaration")
+		p.fail(n, "a label is not allowed before a declaration")
 	}
 	from := p.i
 	l.Stmt = p.simple()
@@ -1101,12 +1101,12 @@ func (p *parser) forStmt() Stmt {
 	case p.acceptWord("in"):
 		s.In = p.ref()
 	default:
-		p.fail(p.tok(), "found %s where for wants \":\" or \"in\"", p.tok().describe())
+		p.fail(p.tok(), "found %s where for needs \":\" or \"in\"", p.tok().describe())
 	}
 	p.want(")", "for")
 	p.accept(";")
 	if !p.tok().is("{") {
-		p.fail(p.tok(), "found %s where for wants \"{\"", p.tok().describe())
+		p.fail(p.tok(), "found %s where for needs \"{\"", p.tok().describe())
 	}
 	s.Body = p.block()
 	return s
@@ -1117,7 +1117,7 @@ func (p *parser) printf() Stmt {
 	p.want("(", "printf")
 	f := p.tok()
 	if f.Kind != String {
-		p.fail(f, "printf wants a format in quotes")
+		p.fail(f, "printf needs a format in quotes")
 	}
 	p.i++
 	s := &Print{Pos: t.Pos, Format: unquote(f.Text)}
@@ -1159,7 +1159,7 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 		from := p.i
 		p.expr() // that it is one is all that matters: what is put in are its tokens
 		if x := p.tok(); !x.is(",") && !x.is(")") {
-			p.fail(x, "found %s behind an argument of inline %s; arguments are expressions, and "+
+			p.fail(x, "found %s after an argument of inline %s; arguments are expressions, and "+
 				"a #define takes statements, too", x.describe(), d.Name.Text)
 		}
 		p.argument(d, p.in[from:p.i])
@@ -1220,7 +1220,7 @@ func (p *parser) argument(d *Inline, arg []Token) {
 		}
 		switch {
 		case t.isIdent("run"):
-			p.fail(&t, "run cannot stand in an argument of inline %s, as in SPIN; assign the "+
+			p.fail(&t, "run is not allowed in an argument of inline %s, as in SPIN; assign the "+
 				"number of the process to a variable first", d.Name.Text)
 		case t.is(","):
 			p.fail(&t, "an argument of inline %s cannot have a comma in it, as in SPIN; assign "+
@@ -1372,7 +1372,7 @@ func (p *parser) recvArg() RecvArg {
 	case t.Kind == Ident && !keywords[t.Text]:
 		return RecvArg{X: p.ref()}
 	}
-	p.fail(t, "found %s where a receive wants a variable, a constant, eval(...) or _", t.describe())
+	p.fail(t, "found %s where a receive needs a variable, a constant, eval(...) or _", t.describe())
 	return RecvArg{}
 }
 

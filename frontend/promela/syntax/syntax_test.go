@@ -115,7 +115,7 @@ func TestMistakes(t *testing.T) {
 		"init { do :: skip fi }": `t.pml:1:19: found "fi" where od should end this do`,
 		"init { skip":            `t.pml:1:12: found the end of the file where "}" should be`,
 		"bite x;\ninit { skip }": `t.pml:1:1: found "bite" where a declaration should begin; did you mean bit?`,
-		"unsigned u; init { skip }": "t.pml:1:10: unsigned u wants its width in bits, " +
+		"unsigned u; init { skip }": "t.pml:1:10: unsigned u needs its width in bits, " +
 			"such as unsigned u : 4",
 		"inline f() { f() } init { f() }": "t.pml:1:14: inline f calls itself",
 		"inline f(a) { a } init { f(1, 2) }": "t.pml:1:26: inline f has 1 parameters, and here " +
@@ -129,7 +129,7 @@ func TestMistakes(t *testing.T) {
 		"init { " + strings.Repeat("(", 2000): "t.pml:1:1006: statements or expressions are " +
 			"nested more than 1000 deep",
 		"proctype A(byte x[3]) { skip }":       "t.pml:1:18: a parameter cannot be an array",
-		"chan c = [1] { byte }; init { skip }": `t.pml:1:14: found "{" where a channel wants: of { types of the message }`,
+		"chan c = [1] { byte }; init { skip }": `t.pml:1:14: found "{" where a channel needs: of { types of the message }`,
 	} {
 		_, err := Parse(source.New("t.pml", text), nil)
 		if err == nil {
