@@ -69,6 +69,7 @@ var List = []struct{ Name, What string }{
 	{"ample/proviso", "a set of threads may put the others off around a circle"},
 	{"ample/younger", "threads after the one that is chosen alone are not asked"},
 	{"ample/blocked", "a blocked thread of a closure waits for nothing"},
+	{"ample/behind", "threads after the one that goes on with its move are not asked"},
 	{"search/queue", "now and then a new state is not queued"},
 	{"search/infinite", "the end of every second move of a thread is taken for infinite"},
 	{"full/alternatives", "a choice has at most two alternatives"},

@@ -26,7 +26,8 @@ type Expander struct {
 	words     []uint64 // the ends of moves
 	moves     []taken
 	accesses  []system.Access
-	conflicts []answer // by thread and another thread
+	behind    []system.Access // of the transition that may follow
+	conflicts []answer        // by thread and another thread
 	reached   []statestore.Ref
 	inside    []bool // by thread: it belongs to the closure that is being computed
 	best      []bool // likewise, of the best one so far
@@ -34,7 +35,7 @@ type Expander struct {
 	end       system.State
 
 	mv       search.Move
-	tail     [1]search.Step
+	tail     []search.Step
 	deadlock system.Violation
 	counters search.Counters
 }
@@ -50,12 +51,13 @@ type thread struct {
 	from, to    int // its accesses
 }
 
-// taken is a transition that was executed and taken back.
+// taken is a move that was executed and taken back.
 type taken struct {
 	thread    int
-	alt       uint64
-	from, to  int // its end in words
-	violation *system.Violation
+	alt       uint64 // of the first transition
+	length    int
+	from, to  int               // its end in words
+	violation *system.Violation // of the last transition
 }
 
 // answer is what is known of a question.
@@ -257,10 +259,15 @@ func (x *Expander) take(t int, stopper search.Stopper) bool {
 			break
 		}
 		y.late = y.late || x.bounds.Late(t, m.Accesses())
-		from := len(x.words)
+		mv := taken{thread: t, alt: alt, length: 1, from: len(x.words),
+			violation: kept(out.Violation)}
+		if mv.violation == nil && !x.obs.Has(t) {
+			x.follow(&mv)
+		}
 		x.end = m.Encode(x.end)
 		x.words = append(x.words, x.end...)
-		x.moves = append(x.moves, taken{t, alt, from, len(x.words), out.Violation})
+		mv.to = len(x.words)
+		x.moves = append(x.moves, mv)
 		m.Rewind(mark)
 		if out.Next == 0 {
 			break
@@ -272,6 +279,45 @@ func (x *Expander) take(t int, stopper search.Stopper) bool {
 	}
 	y.last, y.to = len(x.moves), len(x.accesses)
 	return true
+}
+
+// maxLength bounds the transitions of a move, for threads that go round without end.
+const maxLength = 100
+
+// follow takes the transitions behind a move, which has been taken, as long as they are ample sets.
+func (x *Expander) follow(mv *taken) {
+	m, t := x.m, mv.thread
+	for mv.length < maxLength && mv.violation == nil {
+		mark := m.Mark()
+		out := m.Step(t, 0)
+		x.counters.Attempts++
+		if out.Kind != system.Moved {
+			return
+		}
+		x.behind = append(x.behind[:0], m.Accesses()...)
+		m.Rewind(mark)
+		if out.Next != 0 {
+			return
+		}
+		for u := range m.NumThreads() {
+			if u != t && x.bounds.Conflicts(t, x.behind, u) &&
+				!(u > t && sabotage.Is("ample/behind")) {
+				return
+			}
+		}
+		m.Step(t, 0)
+		mv.length++
+		mv.violation = kept(out.Violation)
+	}
+}
+
+// kept returns a copy of a violation, which is valid until the machine's next step.
+func kept(v *system.Violation) *system.Violation {
+	if v == nil {
+		return nil
+	}
+	k := *v
+	return &k
 }
 
 // conflict tells whether what thread u may do, as long as t does not move, may be dependent on
@@ -320,10 +366,13 @@ func (x *Expander) cover(t int, v search.Visitor, cover search.Coverer) bool {
 // show makes transition i the move, counts it and sends v its violation.
 func (x *Expander) show(i int, v search.Visitor) {
 	y := &x.moves[i]
-	x.counters.Transitions++
-	x.mv = search.Move{Thread: y.thread, Alt: y.alt, Len: 1, End: x.words[y.from:y.to]}
+	x.counters.Transitions += uint64(y.length)
+	x.mv = search.Move{Thread: y.thread, Alt: y.alt, Len: y.length, End: x.words[y.from:y.to]}
 	if y.violation != nil {
-		x.tail[0] = search.Step{Thread: y.thread, Alt: y.alt}
-		v.Violation(y.violation, x.tail[:])
+		x.tail = append(x.tail[:0], search.Step{Thread: y.thread, Alt: y.alt})
+		for len(x.tail) < y.length {
+			x.tail = append(x.tail, search.Step{Thread: y.thread})
+		}
+		v.Violation(y.violation, x.tail)
 	}
 }

@@ -19,6 +19,14 @@
 // the threads outside do while those inside do not move is independent of all that those inside can
 // do next, and their next transitions stay enabled and the same.
 //
+// # Moves of several transitions
+//
+// A move goes on with its thread as long as the next transition is the only one of the thread, is
+// enabled, and is an ample set where it begins: no other thread may interfere with it. The states
+// between are not stored. Each of them is one that is expanded by its ample set, with the state
+// behind it as the justification (see below), and a move has at most 100 transitions, so that the
+// justifications of the states between end in the stored state at its end.
+//
 // # The proviso
 //
 // A search that goes on with one thread in every state of a cycle would ignore the others forever.

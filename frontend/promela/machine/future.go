@@ -31,9 +31,25 @@ const (
 	bitLooks
 )
 
+// Behind those stand, as writes, the uses of channels that may be independent of others (ends.go):
+// for each global channel, and for each of the first channel variables of the process itself.
+const (
+	useSend = iota // a send to the tail, and nothing hangs on whether it waits
+	useRecv        // a receive from the head, likewise
+	useAny         // of a variable: anything else
+	uses
+)
+
+// maxVars is how many scalars of a process are looked at as channel variables.
+const maxVars = 16
+
 type futures struct {
-	first  int       // the location of the number of processes
-	states [][]reach // by process type and control state
+	first  int         // the location of the number of processes
+	states [][]reach   // by process type and control state
+	chans  int         // the bit of the first global channel's first use
+	vars   int         // that of the first channel variable's
+	number map[int]int // by location of a global channel: its number
+	plain  [][]bool    // by process type and control state: see ends.go
 	props  []dependence
 }
 
@@ -74,14 +90,22 @@ func (s *System) futuresOf() *futures {
 }
 
 func (s *System) analyse() *futures {
-	f := &futures{first: int(s.locProcesses())}
-	width := (f.first+bitLooks+len(s.procs))/64 + 1
+	f := &futures{first: int(s.locProcesses()), number: map[int]int{}}
+	for i, c := range s.prog.Globals.Chans {
+		if c.Cap > 0 {
+			f.number[c.Base] = i
+		}
+	}
+	f.chans = f.first + bitLooks + len(s.procs)
+	f.vars = f.chans + uses*len(s.prog.Globals.Chans)
+	width := (f.vars+uses*maxVars)/64 + 1
 	c := &coder{sys: s}
 	empty := func() reach { return reach{make([]uint64, width), make([]uint64, width)} }
 	next := make([][][]int, len(s.procs)) // by type and state: the states of the type that follow
 	starts := make([][][]int, len(s.procs))
 	for _, t := range s.procs {
-		a := accessor{f: f, s: s, c: c, t: t}
+		a := accessor{f: f, s: s, c: c, t: t, inside: s.inside(t.Proc)}
+		f.plain = append(f.plain, s.plainStates(t.Proc))
 		list := make([]reach, len(t.states))
 		next[t.Index], starts[t.Index] = make([][]int, len(list)), make([][]int, len(list))
 		for i, st := range t.States {
@@ -111,7 +135,7 @@ func (s *System) analyse() *futures {
 					more = r.add(&f.states[p][to]) || more
 				}
 				for _, q := range starts[p][i] {
-					more = r.add(&f.states[q][s.procs[q].Start]) || more
+					more = r.add(f.asOther(&f.states[q][s.procs[q].Start])) || more
 				}
 			}
 		}
@@ -139,9 +163,12 @@ type accessor struct {
 	t      *proctype
 	out    reach
 	starts []int // process types that are started
+	inside map[*program.State]bool
+	ends   bool // sends and receives of the state use ends of channels
 }
 
 func (a *accessor) state(st *program.State, final bool) {
+	a.ends = a.s.usesEnds(a.t.Proc, st, a.inside)
 	if a.t.states[st.ID].ready {
 		a.out.write(a.f.first + bitReady)
 	}
@@ -155,6 +182,7 @@ func (a *accessor) state(st *program.State, final bool) {
 	for _, e := range edgesOf(st) {
 		a.edge(e)
 		for _, g := range e.Guards {
+			a.ends = false
 			a.edge(g)
 		}
 		if e.To != nil && a.t.states[e.To.ID].ready {
@@ -175,13 +203,17 @@ func (a *accessor) edge(e *program.Edge) {
 	}
 	switch e.Kind {
 	case program.Send:
-		a.channel(e.Ch, true)
+		if !a.ends || e.Sorted || !a.end(e.Ch, useSend) {
+			a.channel(e.Ch, true)
+		}
 		if a.c.rendezvous(e.Ch) {
 			a.out.read(a.f.first)
 			a.out.write(a.f.first + bitMeets)
 		}
 	case program.Recv:
-		a.channel(e.Ch, true)
+		if !a.ends || e.Random || e.Peek || !a.end(e.Ch, useRecv) {
+			a.channel(e.Ch, true)
+		}
 	}
 }
 
@@ -210,6 +242,10 @@ func extent(pl *program.Place) (first, last int) {
 
 // channel notes the access to the channels that an expression may be.
 func (a *accessor) channel(ch program.Expr, write bool) {
+	if v, ok := a.s.variable(ch); ok {
+		a.out.write(a.f.vars + uses*v + useAny)
+		return
+	}
 	ids, other := a.c.channelsOf(ch)
 	for _, k := range ids {
 		a.out.read(k)
@@ -317,6 +353,7 @@ func (m *Machine) Future(t int) *system.Footprint {
 		}
 		r = &all
 	}
+	r = a.located(r)
 	var f system.Footprint
 	for k := 0; k <= a.first; k++ {
 		at := system.LocRange{First: system.Loc(k), Last: system.Loc(k)}
@@ -359,8 +396,12 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	r := m.ahead(u)
 	first := s.locProcesses()
 	for _, x := range acc {
+		id := m.channelAt(x.Loc)
+		if id > 0 && m.disturbs(t, x, id, u, r) {
+			return true
+		}
 		if x.Loc <= first {
-			if r.touches(int(x.Loc), x.Write) {
+			if r.touches(int(x.Loc), x.Write) || x.Loc == first && x.Write && m.reliesOn(u, r) {
 				return true
 			}
 			continue
@@ -372,6 +413,10 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 			looks = looks || (of >= m.n || int(m.types[of]) == p) && r.reading(a.first+bitLooks+p)
 		}
 		switch {
+		case id > 0: // stored with a process
+			if r.writing(a.first+bitChannels) || x.Write && looks {
+				return true
+			}
 		case slot == 1: // whether it is ready
 			if of == u && r.writing(a.first+bitReady) || x.Write && r.writing(a.first+bitMeets) {
 				return true
@@ -468,6 +513,9 @@ func (m *Machine) effect(d *dependence, acc []system.Access, before, after int64
 			found++
 		}
 		moved = moved || in && x.Loc == first && x.Write
+		if in && x.Write && m.channelAt(x.Loc) > 0 {
+			return true, true // while it waits, others may use the other end
+		}
 		written = written || x.Write && (in || d.open && x.Loc > first)
 	}
 	if !written {

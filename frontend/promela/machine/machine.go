@@ -906,8 +906,9 @@ func (m *Machine) notEmpty() *inst {
 
 // channel returns the channel with a number; nil if there is none.
 func (m *Machine) channel(id int32) *inst {
-	if m.track && int(id) > len(m.sys.chans) {
-		// Of a process: is it still there, and which channels has it?
+	if m.track && (int(id) > len(m.chans) || id > 0 && m.chans[id-1].base > m.fb) {
+		// Of a process: is it still there, and which channels has it? Those before this one
+		// stay as long as it does.
 		m.touch(m.sys.locProcesses(), false)
 	}
 	if id <= 0 || int(id) > len(m.chans) {

@@ -80,18 +80,16 @@
 //   - two steps that only look are independent, as two reads of a variable are.
 //
 // A send to the tail and a receive from the head of a channel that is neither empty nor full
-// commute, and are taken for dependent all the same. The verdicts do not depend on that, it
-// costs reduction. To have them independent a channel needs a location for each end; a send into
-// an empty channel, a receive out of a full one, one that empties it, sorted sends, receives
-// from anywhere and every question would have to touch both. xr and xs, which are how SPIN
-// learns that ends belong to one process, would add nothing: who touches a location is known of
-// each transition. They are no steps, and nothing rests on what they claim.
+// commute, and their accesses are dependent all the same, which costs reduction and no
+// verdict. Ample sets see the ends of channels (ends.go): they find out which process uses which
+// end, so they need no xr and xs. These are no steps, and nothing rests on what they claim.
 //
 // Which channel is meant is part of it. A channel variable that something is assigned to is read
 // as a variable; one that nothing is assigned to keeps the channels of its declaration, and its
 // index is read. The number of a channel that belongs to a process depends on which processes
-// there are, so whoever uses it reads the number of processes, too, and its location is one of
-// the process's locals. Arguments and what fields are compared with are read as far as they are
+// there are, so whoever uses it reads the number of processes, too, unless the channel's process
+// comes before its own and cannot die first. Its location is one of the process's locals.
+// Arguments and what fields are compared with are read as far as they are
 // evaluated: a receive that stops at a field that does not match depends on no later one. A
 // channel without capacity has no location, since it never holds anything: len is 0 in every
 // state, and what a rendezvous touches is said above.

@@ -1,0 +1,260 @@
+package machine
+
+import (
+	"cpor/frontend/promela/program"
+	"cpor/system"
+)
+
+// A send and a receive that are enabled on one channel commute: the send puts its message
+// behind the last one, the receive takes the first one, and what the receive compares its
+// arguments with is the first message in either order. So a process that is about to send need
+// not wait for those that will receive, if no other one may send or ask how many messages there
+// are. SPIN's users say so with xs and xr. Here it is found out, in each state anew.
+//
+// Let t be at a send to channel c in state s, and c not full. Whatever others do while t
+// waits, if they only receive from c:
+//
+//   - the send stays enabled, for c only gets emptier, and it does the same: t's locals behind it
+//     do not depend on c;
+//   - it commutes with each receive that takes place: c was not empty, so the message that is
+//     taken is not that of t, and the messages left are the same in both orders;
+//   - it may enable receives, but in these executions none of them has taken place.
+//
+// The same with t at a receive from c, c not empty, and others that only send: the first message
+// is the same whatever is put behind the others, so that each receive of t that is enabled stays
+// so and each that does not match still does not; and a send that takes place found room.
+//
+// It must not matter to the others that a receive or a send of theirs is not enabled, for t
+// might have made it so. It does where that leads to else, to what stands behind unless,
+// to the end of an atomic sequence, or out of a guard of a d_step, and in a D_proctype, where
+// two steps must not be enabled at the same time. What happens there counts as any use, as does a
+// receive from anywhere (??), one that leaves the message, and a sorted send. With -lossy
+// a send to a full channel does not wait, and nothing of this is used.
+//
+// A channel is known by what the process holds: a global variable that nothing is assigned to, or
+// a local one, as parameters mostly are, whose value in s is looked at. What a process starts
+// later may use every channel.
+
+// inside returns the states of a process type that it comes to only within a transition.
+func (s *System) inside(pr *program.Proc) map[*program.State]bool {
+	in := map[*program.State]bool{}
+	for st, is := range insides(pr) {
+		in[st] = is
+	}
+	for _, st := range pr.States {
+		for _, e := range edgesOf(st) {
+			if e.Atomic && e.To != nil {
+				in[e.To] = true
+			}
+		}
+		if s.chain[st] {
+			in[st] = true
+		}
+	}
+	return in
+}
+
+// usesEnds tells whether nothing hangs on it that a send or receive of a state is not enabled.
+func (s *System) usesEnds(pr *program.Proc, st *program.State,
+	inside map[*program.State]bool) bool {
+	if s.lossy || pr.Decl.Deterministic || inside[st] || len(st.Escapes) > 0 || st.Fall != nil {
+		return false
+	}
+	for _, e := range st.Edges {
+		if e.Kind == program.Else || e.Kind == program.DStep {
+			return false
+		}
+	}
+	return true
+}
+
+// plainStates tells for each state of a process type whether each of its transitions is a single
+// statement that asks no channel anything.
+func (s *System) plainStates(pr *program.Proc) []bool {
+	plain := make([]bool, len(pr.States))
+	for i, st := range pr.States {
+		ok := !s.lossy && len(st.Escapes) == 0 && st.Fall == nil && pr.Provided == nil
+		for _, e := range st.Edges {
+			ok = ok && !e.Atomic && e.Kind != program.DStep && !e.Sorted && !e.Random && !e.Peek
+			eachExpr(e, func(x program.Expr) {
+				program.Each(x, func(x program.Expr) {
+					switch x.(type) {
+					case *program.ChanOp, *program.Poll, *program.Run:
+						ok = false
+					}
+				})
+			})
+		}
+		plain[i] = ok
+	}
+	return plain
+}
+
+// variable returns the scalar of a process that holds the channel of an expression as long as
+// the process is there.
+func (s *System) variable(x program.Expr) (scalar int, ok bool) {
+	l, is := x.(*program.Load)
+	if !is || l.Place.Global || len(l.Place.Index) > 0 || s.stored[l.Place.Sym] ||
+		l.Place.Base >= maxVars {
+		return 0, false
+	}
+	return l.Place.Base, true
+}
+
+// end notes that an end of a channel is used. It is false if the channel is not known.
+func (a *accessor) end(ch program.Expr, use int) bool {
+	if v, ok := a.s.variable(ch); ok {
+		a.out.write(a.f.vars + uses*v + use)
+		return true
+	}
+	ids, other := a.c.channelsOf(ch)
+	if other {
+		return false
+	}
+	for _, k := range ids {
+		a.out.write(a.f.chans + uses*a.f.number[k] + use)
+	}
+	return true
+}
+
+// located returns a reach with all uses of ends as accesses to locations.
+func (f *futures) located(r *reach) *reach {
+	out := reach{append([]uint64(nil), r.reads...), append([]uint64(nil), r.writes...)}
+	any := false
+	for v := f.vars; v < f.vars+uses*maxVars; v++ {
+		any = any || r.writing(v)
+	}
+	for k, n := range f.number {
+		if any || r.writing(f.chans+uses*n+useSend) || r.writing(f.chans+uses*n+useRecv) {
+			out.read(k)
+			out.write(k)
+		}
+	}
+	if any {
+		out.read(f.first)
+		out.write(f.first + bitChannels)
+	}
+	return &out
+}
+
+// asOther returns the reach of a process that will be started: which channels it holds is not
+// known.
+func (f *futures) asOther(r *reach) *reach {
+	for v := f.vars; v < f.vars+uses*maxVars; v++ {
+		if r.writing(v) {
+			out := f.located(r)
+			for v := f.vars; v < f.vars+uses*maxVars; v++ {
+				out.writes[v/64] &^= 1 << (v % 64)
+			}
+			return out
+		}
+	}
+	return r
+}
+
+// channelAt returns the number of the channel with a location, 0 if there is none.
+func (m *Machine) channelAt(l system.Loc) int32 {
+	a := m.sys.futuresOf()
+	if int(l) < a.first {
+		if n, ok := a.number[int(l)]; ok {
+			return int32(n) + 1
+		}
+		return 0
+	}
+	k := int(l) - a.first - 1
+	if k < 0 || k/m.sys.perProcess >= m.n || k%m.sys.perProcess < 2 {
+		return 0
+	}
+	base := m.base[k/m.sys.perProcess]
+	for i := len(m.sys.chans); i < len(m.chans); i++ {
+		if c := &m.chans[i]; c.base == base && c.c.Base == k%m.sys.perProcess-2 && c.c.Cap > 0 {
+			return int32(i) + 1
+		}
+	}
+	return 0
+}
+
+// holds returns the value of a scalar of a process.
+func (m *Machine) holds(t, scalar int) int32 {
+	p := m.sys.procs[m.types[t]]
+	if scalar >= len(p.lay.scalars) {
+		return 0
+	}
+	l := &p.lay.scalars[scalar]
+	return l.get(m.words[m.base[t]+l.word])
+}
+
+// reliesOn tells whether process u may use a channel that is there only if a process behind
+// u is. Those before u cannot die while u is there.
+func (m *Machine) reliesOn(u int, r *reach) bool {
+	a := m.sys.futuresOf()
+	for k := range uses * maxVars {
+		if !r.writing(a.vars + k) {
+			continue
+		}
+		if id := int(m.holds(u, k/uses)); id > len(m.chans) ||
+			id > 0 && m.chans[id-1].base > m.base[u] {
+			return true
+		}
+	}
+	return false
+}
+
+// disturbs tells whether the way in which process u may use the ends of a channel is dependent on
+// an access of t to it.
+func (m *Machine) disturbs(t int, x system.Access, id int32, u int, r *reach) bool {
+	a := m.sys.futuresOf()
+	use := func(k int) bool {
+		is := k != useAny && int(id) <= len(m.sys.chans) &&
+			r.writing(a.chans+uses*(int(id)-1)+k)
+		for v := range maxVars {
+			is = is || r.writing(a.vars+uses*v+k) && m.holds(u, v) == id
+		}
+		return is
+	}
+	sends, receives := use(useSend), use(useRecv)
+	switch {
+	case use(useAny):
+		return true
+	case !sends && !receives:
+		return false
+	}
+	if !x.Write || t >= m.n || !a.plain[m.types[t]][m.pc(t)] {
+		return true
+	}
+	c := &m.chans[id-1]
+	l := &c.c.scalars[0]
+	n := int(l.get(m.words[c.base+l.word]))
+	sending, receiving := m.mayUse(t, id)
+	switch {
+	case sending && !receiving && n < c.c.Cap:
+		return sends
+	case receiving && !sending && n > 0:
+		return receives
+	}
+	return true
+}
+
+// mayUse tells whether a process has steps that may send to a channel, and such that receive.
+func (m *Machine) mayUse(t int, id int32) (sending, receiving bool) {
+	s := m.sys
+	c := &coder{sys: s}
+	for _, e := range s.procs[m.types[t]].States[m.pc(t)].Edges {
+		if e.Kind != program.Send && e.Kind != program.Recv {
+			continue
+		}
+		is := false
+		if v, ok := s.variable(e.Ch); ok {
+			is = m.holds(t, v) == id
+		} else {
+			ids, other := c.channelsOf(e.Ch)
+			is = other
+			for _, k := range ids {
+				is = is || s.futuresOf().number[k] == int(id)-1
+			}
+		}
+		sending = sending || is && e.Kind == program.Send
+		receiving = receiving || is && e.Kind == program.Recv
+	}
+	return sending, receiving
+}
