@@ -247,6 +247,40 @@ func parseTrace(text []byte) (*Document, error) {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, fmt.Errorf("the trace is damaged: %v", err)
 	}
+	d := headOf(&j)
+	r := &reader{d: d, j: &j, column: map[string]int{}, index: map[string]int{}, ord: newOrder()}
+	for _, f := range j.Final {
+		r.columnOf(f.Thread)
+	}
+	r.dropObserver()
+	if r.whole = len(j.States) == len(j.Trace)+1; r.whole {
+		r.enterState()
+	} else {
+		r.enterAccessed()
+	}
+	r.enterPropositions()
+	for k := range j.Trace {
+		d.Rows = append(d.Rows, r.row(k))
+	}
+	if n := len(d.Rows); n > 0 && !r.whole {
+		for i := range j.Final {
+			d.Rows[n-1].Next = append(d.Rows[n-1].Next,
+				kept(&j.Final[i], r.columnOf(j.Final[i].Thread)))
+		}
+	}
+	if j.Loop != nil {
+		d.Loop = *j.Loop
+		if d.Loop < 0 || d.Loop > len(d.Rows) {
+			return nil, fmt.Errorf("the trace is damaged: it returns to step %d of %d", d.Loop,
+				len(d.Rows))
+		}
+	}
+	return d, nil
+}
+
+// headOf returns a document without rows: what is found, and notes. It shortens a trace with too
+// many steps.
+func headOf(j *traceJSON) *Document {
 	d := NewDocument()
 	d.Kind, d.Message, d.Pos, d.Total = j.Kind, j.Message, parsePlace(j.Pos), len(j.Trace)
 	d.initial = j.Initial
@@ -268,132 +302,143 @@ func parseTrace(text []byte) (*Document, error) {
 	for _, c := range j.Choices {
 		d.Notes = append(d.Notes, "It begins where "+c+".")
 	}
-	r := &reader{d: d, column: map[string]int{}, index: map[string]int{}}
-	for _, f := range j.Final {
-		r.columnOf(f.Thread)
-	}
-	// What an observer does is to find that a property does not hold.
-	if n := len(j.Trace); n > 0 && j.Kind == "invariant" && strings.HasPrefix(j.Trace[n-1].Thread,
-		"invariant ") {
+	return d
+}
+
+// reader makes a document of a trace: it collects columns and variables.
+type reader struct {
+	d      *Document
+	j      *traceJSON
+	whole  bool // the trace has the states
+	props  []int
+	ord    *order
+	column map[string]int
+	index  map[string]int
+	now    []string
+}
+
+// dropObserver drops the last step if it is that of an observer, which only finds that a property
+// does not hold.
+func (r *reader) dropObserver() {
+	j := r.j
+	if n := len(j.Trace); n > 0 && j.Kind == "invariant" &&
+		strings.HasPrefix(j.Trace[n-1].Thread, "invariant ") {
 		j.Trace = j.Trace[:n-1]
 		j.States = j.States[:min(n, len(j.States))]
-		d.Total--
+		r.d.Total--
 	}
-	whole := len(j.States) == len(j.Trace)+1
-	if whole {
-		for _, name := range slices.Sorted(maps.Keys(j.States[0].Threads)) {
-			r.columnOf(name)
+}
+
+// enterState enters the variables of the initial state.
+func (r *reader) enterState() {
+	first := r.j.States[0]
+	names := slices.Sorted(maps.Keys(first.Threads))
+	for _, name := range names {
+		r.columnOf(name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(first.Shared)) {
+		r.enter(Var{Name: name, Group: shared, Value: first.Shared[name]})
+	}
+	for _, name := range names {
+		t := first.Threads[name]
+		r.d.Next = append(r.d.Next, kept(&t, r.columnOf(name)))
+		for _, local := range slices.Sorted(maps.Keys(t.Locals)) {
+			r.enter(Var{Name: local, Group: name, Value: t.Locals[local]})
 		}
-		for _, name := range slices.Sorted(maps.Keys(j.States[0].Shared)) {
-			r.enter(Var{Name: name, Group: shared, Value: j.States[0].Shared[name]})
-		}
-		for _, name := range slices.Sorted(maps.Keys(j.States[0].Threads)) {
-			t := j.States[0].Threads[name]
-			d.Next = append(d.Next, kept(&t, r.columnOf(name)))
-			for _, local := range slices.Sorted(maps.Keys(t.Locals)) {
-				r.enter(Var{Name: local, Group: name, Value: t.Locals[local]})
-			}
-		}
-	} else {
-		// The beginning: the first access tells.
-		first := map[string]bool{}
-		for _, e := range j.Trace {
-			for _, a := range e.Accesses {
-				if !first[a.Loc] && !a.Internal {
-					first[a.Loc] = true
-					v := Var{Name: a.Loc, Group: shared}
-					if !a.Write {
-						v.Value = a.Value
-					}
-					r.enter(v)
+	}
+}
+
+// enterAccessed enters the variables that are accessed: the first access tells the initial value.
+func (r *reader) enterAccessed() {
+	first := map[string]bool{}
+	for _, e := range r.j.Trace {
+		for _, a := range e.Accesses {
+			if !first[a.Loc] && !a.Internal {
+				first[a.Loc] = true
+				v := Var{Name: a.Loc, Group: shared}
+				if !a.Write {
+					v.Value = a.Value
 				}
+				r.enter(v)
 			}
 		}
 	}
-	props := make([]int, len(j.Propositions))
+}
+
+// enterPropositions enters them as variables, with their initial values.
+func (r *reader) enterPropositions() {
+	j := r.j
+	r.props = make([]int, len(j.Propositions))
 	for i, name := range j.Propositions {
 		v := Var{Name: name, Group: "propositions"}
 		if len(j.Values) > 0 && i < len(j.Values[0]) {
 			v.Value = strconv.FormatBool(j.Values[0][i])
 		}
-		props[i] = r.enter(v)
+		r.props[i] = r.enter(v)
 	}
-	ord := newOrder()
-	for k, e := range j.Trace {
-		row := Row{Column: r.columnOf(e.Thread), Pos: parsePlace(e.Pos), Text: e.Text,
-			Deeds: e.Deeds, Accesses: []Access{}, Set: []Value{}, alt: e.Alt}
-		for _, c := range e.Calls {
-			row.Calls = append(row.Calls, Call{c.Func, parsePlace(c.Pos)})
-		}
-		for _, m := range e.Messages {
-			switch text := m.Channel + ": " + m.Value; {
-			case m.With != "":
-				d.Arrows = append(d.Arrows, within(k, row.Column, r.columnOf(m.With),
-					m.Kind == "send", text, m.Value))
-			case m.Kind == "receive" && m.Step > 0 && m.Step <= k:
-				d.Arrows = append(d.Arrows, Arrow{From: m.Step - 1, To: k, Text: text})
-			}
-		}
-		var touches []touch
-		for _, a := range e.Accesses {
-			touches = append(touches, touch{a.Loc, a.Write})
-			if !a.Internal {
-				row.Accesses = append(row.Accesses, Access{a.Loc, a.Write, a.Value})
-			}
-		}
-		row.Depends = ord.add(row.Column, touches)
-		set := func(group string, values map[string]string) {
-			for _, name := range slices.Sorted(maps.Keys(values)) {
-				r.set(&row, r.enter(Var{Name: name, Group: group}), values[name])
-			}
-		}
-		if whole {
-			set(shared, j.States[k+1].Shared)
-			for _, name := range slices.Sorted(maps.Keys(j.States[k+1].Threads)) {
-				t := j.States[k+1].Threads[name]
-				row.Next = append(row.Next, kept(&t, r.columnOf(name)))
-				set(name, t.Locals)
-			}
-		} else {
-			for _, a := range row.Accesses {
-				r.set(&row, r.index[shared+"\x00"+a.Loc], a.Value)
-			}
-			set(e.Thread, e.Locals)
-		}
-		if k+1 < len(j.Values) {
-			for i, v := range j.Values[k+1] {
-				if i < len(props) {
-					r.set(&row, props[i], strconv.FormatBool(v))
-				}
-			}
-		}
-		if k == len(j.Trace)-1 && j.Message != "" && j.Loop == nil {
-			row.Violation = d.Title
-		}
-		d.Rows = append(d.Rows, row)
-	}
-	if n := len(d.Rows); n > 0 && !whole {
-		for i := range j.Final {
-			d.Rows[n-1].Next = append(d.Rows[n-1].Next,
-				kept(&j.Final[i], r.columnOf(j.Final[i].Thread)))
-		}
-	}
-	if j.Loop != nil {
-		d.Loop = *j.Loop
-		if d.Loop < 0 || d.Loop > len(d.Rows) {
-			return nil, fmt.Errorf("the trace is damaged: it returns to step %d of %d", d.Loop,
-				len(d.Rows))
-		}
-	}
-	return d, nil
 }
 
-// reader collects columns and variables.
-type reader struct {
-	d      *Document
-	column map[string]int
-	index  map[string]int
-	now    []string
+// row makes the row of a step.
+func (r *reader) row(k int) Row {
+	j, e := r.j, &r.j.Trace[k]
+	row := Row{Column: r.columnOf(e.Thread), Pos: parsePlace(e.Pos), Text: e.Text,
+		Deeds: e.Deeds, Accesses: []Access{}, Set: []Value{}, alt: e.Alt}
+	for _, c := range e.Calls {
+		row.Calls = append(row.Calls, Call{c.Func, parsePlace(c.Pos)})
+	}
+	r.addArrows(k, row.Column)
+	var touches []touch
+	for _, a := range e.Accesses {
+		touches = append(touches, touch{a.Loc, a.Write})
+		if !a.Internal {
+			row.Accesses = append(row.Accesses, Access{a.Loc, a.Write, a.Value})
+		}
+	}
+	row.Depends = r.ord.add(row.Column, touches)
+	if r.whole {
+		r.setAll(&row, shared, j.States[k+1].Shared)
+		for _, name := range slices.Sorted(maps.Keys(j.States[k+1].Threads)) {
+			t := j.States[k+1].Threads[name]
+			row.Next = append(row.Next, kept(&t, r.columnOf(name)))
+			r.setAll(&row, name, t.Locals)
+		}
+	} else {
+		for _, a := range row.Accesses {
+			r.set(&row, r.index[shared+"\x00"+a.Loc], a.Value)
+		}
+		r.setAll(&row, e.Thread, e.Locals)
+	}
+	if k+1 < len(j.Values) {
+		for i, v := range j.Values[k+1] {
+			if i < len(r.props) {
+				r.set(&row, r.props[i], strconv.FormatBool(v))
+			}
+		}
+	}
+	if k == len(j.Trace)-1 && j.Message != "" && j.Loop == nil {
+		row.Violation = r.d.Title
+	}
+	return row
+}
+
+// addArrows adds the arrows of the messages of a step, which stands in a column.
+func (r *reader) addArrows(k, column int) {
+	for _, m := range r.j.Trace[k].Messages {
+		switch text := m.Channel + ": " + m.Value; {
+		case m.With != "":
+			r.d.Arrows = append(r.d.Arrows, within(k, column, r.columnOf(m.With),
+				m.Kind == "send", text, m.Value))
+		case m.Kind == "receive" && m.Step > 0 && m.Step <= k:
+			r.d.Arrows = append(r.d.Arrows, Arrow{From: m.Step - 1, To: k, Text: text})
+		}
+	}
+}
+
+// setAll sets variables of a group, which are entered if they are new.
+func (r *reader) setAll(row *Row, group string, values map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		r.set(row, r.enter(Var{Name: name, Group: group}), values[name])
+	}
 }
 
 func (r *reader) columnOf(name string) int {

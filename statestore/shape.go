@@ -217,31 +217,52 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 // one is taken with the smallest sum of different values, and a little more for
 // each move across a cut, because such a move costs looking up both parts.
 func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, distinct [][]float64) {
-	const (
-		maxCandidates = 24
-		near          = 16   // varying bits: those further apart are no field
-		crossingCost  = 0.05 // in different values
-	)
-	total := 64 * n
+	vary := varyingBits(n, examples)
+	at, price := candidates(vary, crossings(vary, examples, parent), 64*n)
+	v := newValueCounter(at, examples)
+	k := min(maxParts, len(at)-1)
+	limit := v.bound(k, price)
+	d := v.table(limit)
+	chosen := cheapest(d, price, k)
+	distinct = make([][]float64, k+1)
+	for a, i := range chosen {
+		cuts = append(cuts, at[i])
+		distinct[a] = make([]float64, k+1)
+		for b, j := range chosen {
+			if distinct[a][b] = d[i][j]; i < j && d[i][j] > limit {
+				distinct[a][b] = v.count(i, j, math.Inf(1))
+			}
+		}
+	}
+	return cuts, distinct
+}
+
+// varyingBits returns the bits that are not the same in all examples, and all if there are none.
+func varyingBits(n int, examples [][]uint64) []int {
 	varying := make([]uint64, n)
 	for _, s := range examples {
 		for i := range varying {
 			varying[i] |= s[i] ^ examples[0][i]
 		}
 	}
-	var vary []int // the bits that vary
-	for i := range total {
+	var vary []int
+	for i := range 64 * n {
 		if varying[i/64]>>(i%64)&1 != 0 {
 			vary = append(vary, i)
 		}
 	}
 	if len(vary) == 0 {
-		for i := range total {
+		for i := range 64 * n {
 			vary = append(vary, i)
 		}
 	}
-	// crossing[k] is the number of moves that change a bit shortly before
-	// vary[k] and one from there on.
+	return vary
+}
+
+// crossings returns, for each varying bit, the number of moves that change a bit shortly before it
+// and one from there on. parent is that of learn.
+func crossings(vary []int, examples [][]uint64, parent func(i int) int) []float64 {
+	const near = 16 // varying bits: those further apart are no field
 	crossing := make([]float64, len(vary)+1)
 	for i, s := range examples {
 		p := parent(i)
@@ -251,7 +272,7 @@ func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, dist
 		last := -near - 1
 		for k, bit := range vary {
 			if (s[bit/64]^examples[p][bit/64])>>(bit%64)&1 != 0 {
-				if k-last <= near {
+				if k-last <= near { // differences, which are summed up below
 					crossing[last+1]++
 					crossing[k+1]--
 				}
@@ -262,8 +283,18 @@ func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, dist
 	for k := 1; k < len(crossing); k++ {
 		crossing[k] += crossing[k-1]
 	}
+	return crossing
+}
+
+// candidates returns the places among which the cuts are chosen, from 0 to total, and what a cut at
+// each costs for the moves across it, in different values.
+func candidates(vary []int, crossing []float64, total int) (at []int, price []float64) {
+	const (
+		maxCandidates = 24
+		crossingCost  = 0.05 // in different values
+	)
 	step := (len(vary) + maxCandidates - 1) / maxCandidates
-	at, price := []int{0}, []float64{0}
+	at, price = []int{0}, []float64{0}
 	for k := step; k < len(vary); k += step {
 		best := k
 		for d := -(step - 1) / 2; d <= step/2; d++ {
@@ -277,93 +308,125 @@ func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, dist
 			price = append(price, crossing[best]*crossingCost)
 		}
 	}
-	at, price = append(at, total), append(price, 0)
-	g := len(at) - 1
+	return append(at, total), append(price, 0)
+}
 
+// valueCounter counts the different values that the bits between two places have among examples.
+type valueCounter struct {
+	at []int // the places
 	// sums[e][i] is a hash of the bits of example e before place i such that
 	// the difference of two is a hash of the bits between.
-	sums := make([][]uint64, len(examples))
+	sums [][]uint64
+	set  []uint64 // scratch: a hash set with open addressing, whose size is a power of 2
+}
+
+func newValueCounter(at []int, examples [][]uint64) *valueCounter {
+	v := &valueCounter{at: at, sums: make([][]uint64, len(examples))}
 	for e, s := range examples {
-		row := make([]uint64, g+1)
-		for i := range g {
-			h := uint64(i + 1)
-			for lo := at[i]; lo < at[i+1]; {
-				w := lo / 64
-				end := min(at[i+1], 64*(w+1))
-				v := s[w] >> (lo % 64)
-				if d := end - lo; d < 64 {
-					v &= 1<<d - 1
-				}
-				h = hashNode(h ^ hashNode(v+uint64(end)))
-				lo = end
-			}
-			row[i+1] = row[i] + h
+		row := make([]uint64, len(at))
+		for i := range len(at) - 1 {
+			row[i+1] = row[i] + hashBits(s, i+1, at[i], at[i+1])
 		}
-		sums[e] = row
+		v.sums[e] = row
 	}
 	size := 1
 	for size < 2*len(examples) {
 		size *= 2
 	}
-	set := make([]uint64, size)
-	// count2 counts the different values between two places, and no further than
-	// to a limit.
-	count2 := func(i, j int, limit float64) float64 {
-		if len(examples) == 0 {
-			d := float64(at[j] - at[i])
-			return d * d // squares make equal distances the best
+	v.set = make([]uint64, size)
+	return v
+}
+
+// hashBits returns a hash of the bits of a state from one place to another one.
+func hashBits(s []uint64, seed, from, to int) uint64 {
+	h := uint64(seed)
+	for lo := from; lo < to; {
+		w := lo / 64
+		end := min(to, 64*(w+1))
+		v := s[w] >> (lo % 64)
+		if d := end - lo; d < 64 {
+			v &= 1<<d - 1
 		}
-		clear(set)
-		c := 0
-		for _, row := range sums {
-			h := hashNode(row[j] - row[i])
-			if h == 0 {
-				h = 1
-			}
-			k := h & uint64(size-1)
-			for set[k] != 0 && set[k] != h {
-				k = (k + 1) & uint64(size-1)
-			}
-			if set[k] == 0 {
-				set[k] = h
-				if c++; float64(c) > limit {
-					break
-				}
-			}
-		}
-		return float64(c)
+		h = hashNode(h ^ hashNode(v+uint64(end)))
+		lo = end
 	}
-	// Most pairs of places are so far apart that they need not be counted to the end: the sum of
-	// the best choice is not above that of any other, so that no part of it is, and more bits
-	// have no fewer values.
-	k := min(maxParts, g)
+	return h
+}
+
+// count returns the number of different values between places i and j, and no more than limit + 1.
+// Without examples it is the square of the distance, so that equal distances are the best.
+func (v *valueCounter) count(i, j int, limit float64) float64 {
+	if len(v.sums) == 0 {
+		d := float64(v.at[j] - v.at[i])
+		return d * d
+	}
+	clear(v.set)
+	mask := uint64(len(v.set) - 1)
+	n := 0
+	for _, row := range v.sums {
+		h := hashNode(row[j] - row[i])
+		if h == 0 {
+			h = 1
+		}
+		k := h & mask
+		for v.set[k] != 0 && v.set[k] != h {
+			k = (k + 1) & mask
+		}
+		if v.set[k] == 0 {
+			v.set[k] = h
+			if n++; float64(n) > limit {
+				break
+			}
+		}
+	}
+	return float64(n)
+}
+
+// bound returns the cost of k parts with about equal numbers of places: the best choice costs no
+// more.
+func (v *valueCounter) bound(k int, price []float64) float64 {
+	g := len(v.at) - 1
 	limit := 0.0
 	for a := range k {
-		limit += count2(a*g/k, (a+1)*g/k, math.Inf(1)) + price[(a+1)*g/k]
+		limit += v.count(a*g/k, (a+1)*g/k, math.Inf(1)) + price[(a+1)*g/k]
 	}
-	d := make([][]float64, g+1)
+	return limit
+}
+
+// table returns, for all i < j, the number of different values between places i and j, or something
+// above limit. Most pairs of places are so far apart that they need not be counted to the end: the
+// sum of the best choice is not above limit, so that no part of it is, and more bits have no fewer
+// values.
+func (v *valueCounter) table(limit float64) [][]float64 {
+	d := make([][]float64, len(v.at))
 	for i := range d {
-		d[i] = make([]float64, g+1)
-		for j := i + 1; j <= g; j++ {
+		d[i] = make([]float64, len(v.at))
+		for j := i + 1; j < len(d); j++ {
 			d[i][j] = max(d[i][j-1], limit+1)
 			if d[i][j-1] <= limit {
-				d[i][j] = count2(i, j, limit)
+				d[i][j] = v.count(i, j, limit)
 			}
 		}
 	}
-	// best[k][j]: the least sum for the places up to j in k parts.
+	return d
+}
+
+// cheapest returns the k+1 places, the first and the last included, for which the sum of the
+// distances d between neighbors and of the prices is the least. It is a shortest path with k edges.
+func cheapest(d [][]float64, price []float64, k int) []int {
+	// best[a][j]: the least sum for the places up to j in a parts.
 	best := make([][]float64, k+1)
 	from := make([][]int, k+1)
 	for a := range best {
-		best[a] = make([]float64, g+1)
-		from[a] = make([]int, g+1)
+		best[a] = make([]float64, len(d))
+		from[a] = make([]int, len(d))
 		for j := range best[a] {
 			best[a][j] = 1e300
 		}
 	}
 	best[0][0] = 0
 	for a := 1; a <= k; a++ {
-		for j := a; j <= g; j++ {
+		for j := a; j < len(d); j++ {
 			for i := a - 1; i < j; i++ {
 				if c := best[a-1][i] + d[i][j] + price[j]; c < best[a][j] {
 					best[a][j], from[a][j] = c, i
@@ -372,21 +435,11 @@ func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, dist
 		}
 	}
 	chosen := make([]int, k+1)
-	for a, j := k, g; a >= 0; a-- {
+	for a, j := k, len(d)-1; a >= 0; a-- {
 		chosen[a] = j
 		j = from[a][j]
 	}
-	distinct = make([][]float64, k+1)
-	for a, i := range chosen {
-		cuts = append(cuts, at[i])
-		distinct[a] = make([]float64, k+1)
-		for b, j := range chosen {
-			if distinct[a][b] = d[i][j]; i < j && d[i][j] > limit {
-				distinct[a][b] = count2(i, j, math.Inf(1))
-			}
-		}
-	}
-	return cuts, distinct
+	return chosen
 }
 
 func abs(i int) int { return max(i, -i) }

@@ -153,74 +153,106 @@ func (c *orders) apply(o order, p op) order {
 
 func (c *orders) compute(o order, p op) order {
 	from := c.get(o)
-	to := make([]known, 0, len(from)+1)
 	switch p.kind {
 	case tell:
-		for _, k := range from {
-			if k.knows(knower(p.a)) && !k.knows(knower(p.b)) {
-				at, _ := slices.BinarySearch(k.by, knower(p.b))
-				k.by = slices.Insert(slices.Clone(k.by), at, knower(p.b))
+		return c.of(informed(from, knower(p.a), knower(p.b)))
+	case rotate:
+		return c.of(rotated(from, objectKnower(system.Loc(p.a), 0), knower(p.b), knower(p.c)))
+	case forget:
+		return c.of(forgotten(from, threadKnower(int(p.a))))
+	case settle:
+		return c.of(unsettled(from, uint64(p.a)|uint64(p.b)<<32))
+	case touched:
+		return c.of(accessed(from, how(p.a), threadKnower(int(p.b))))
+	}
+	return tested(from, how(p.a), threadKnower(int(p.b))) // p.kind is test
+}
+
+// informed returns a history after b got to know what a knows.
+func informed(from []known, a, b knower) []known {
+	to := make([]known, 0, len(from)+1)
+	for _, k := range from {
+		if k.knows(a) && !k.knows(b) {
+			at, _ := slices.BinarySearch(k.by, b)
+			k.by = slices.Insert(slices.Clone(k.by), at, b)
+		}
+		to = append(to, k)
+	}
+	return to
+}
+
+// rotated returns a history after the slots of a channel, the first of which is first, have moved:
+// slot out is slot in now, and those between have moved up by one.
+func rotated(from []known, first, out, in knower) []known {
+	to := make([]known, 0, len(from)+1)
+	for _, k := range from {
+		by := slices.Clone(k.by)
+		for i, x := range by {
+			if x&1 == 0 || x < first {
+				continue
 			}
+			switch slot := (x - first) / 2; {
+			case slot == out:
+				by[i] = first + 2*in
+			case out < slot && slot <= in:
+				by[i] -= 2
+			case in <= slot && slot < out:
+				by[i] += 2
+			}
+		}
+		slices.Sort(by)
+		to = append(to, known{k.how, by})
+	}
+	return to
+}
+
+// forgotten returns a history after a thread has ended.
+func forgotten(from []known, thread knower) []known {
+	to := make([]known, 0, len(from)+1)
+	for _, k := range from {
+		by := slices.DeleteFunc(slices.Clone(k.by), func(x knower) bool { return x == thread })
+		to = append(to, known{k.how, by})
+	}
+	return to
+}
+
+// unsettled returns what is left of a history without what all threads of a mask know.
+func unsettled(from []known, mask uint64) []known {
+	to := make([]known, 0, len(from)+1)
+	for _, k := range from {
+		left := mask
+		for _, x := range k.by {
+			if x&1 == 0 && x>>1 < 64 {
+				left &^= 1 << (x >> 1)
+			}
+		}
+		if left != 0 {
 			to = append(to, k)
 		}
-	case rotate:
-		first, out, in := objectKnower(system.Loc(p.a), 0), knower(p.b), knower(p.c)
-		for _, k := range from {
-			by := slices.Clone(k.by)
-			for i, x := range by {
-				if x&1 == 0 || x < first {
-					continue
-				}
-				switch slot := (x - first) / 2; {
-				case slot == out:
-					by[i] = first + 2*in
-				case out < slot && slot <= in:
-					by[i] -= 2
-				case in <= slot && slot < out:
-					by[i] += 2
-				}
-			}
-			slices.Sort(by)
-			to = append(to, known{k.how, by})
-		}
-	case forget:
-		for _, k := range from {
-			by := slices.DeleteFunc(slices.Clone(k.by), func(x knower) bool {
-				return x == threadKnower(int(p.a))
-			})
-			to = append(to, known{k.how, by})
-		}
-	case settle:
-		mask := uint64(p.a) | uint64(p.b)<<32
-		for _, k := range from {
-			left := mask
-			for _, x := range k.by {
-				if x&1 == 0 && x>>1 < 64 {
-					left &^= 1 << (x >> 1)
-				}
-			}
-			if left != 0 {
-				to = append(to, k)
-			}
-		}
-	case touched:
-		now := known{how(p.a), []knower{threadKnower(int(p.b))}}
-		for _, k := range from {
-			// An access after k that covers it races with whatever k does.
-			if !now.how.covers(k.how) || !k.knows(now.by[0]) {
-				to = append(to, k)
-			}
-		}
-		to = append(to, now)
-	case test:
-		for _, k := range from {
-			if how(p.a).conflicts(k.how) && !k.knows(threadKnower(int(p.b))) {
-				return raced
-			}
-		}
-		return untouched
 	}
-	return c.of(to)
+	return to
+}
+
+// accessed returns a history after an access of a thread that does not race.
+func accessed(from []known, way how, thread knower) []known {
+	to := make([]known, 0, len(from)+1)
+	for _, k := range from {
+		// An access after k that covers it races with whatever k does.
+		if !way.covers(k.how) || !k.knows(thread) {
+			to = append(to, k)
+		}
+	}
+	return append(to, known{way, []knower{thread}})
+}
+
+// tested returns raced if an access of a thread races with one of a history, otherwise untouched.
+func tested(from []known, way how, thread knower) order {
+	for _, k := range from {
+		if way.conflicts(k.how) && !k.knows(thread) {
+			return raced
+		}
+	}
+	return untouched
 }
 
 // ordering is what a machine needs to check HB.

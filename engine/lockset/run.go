@@ -34,142 +34,186 @@ func Run(ctx context.Context, sys system.System, o Options,
 	newFactory func(system.System) (search.Factory, error), so search.Options) (*System,
 	*search.Result, error) {
 	begun := time.Now()
-	start := begun
-	inState := map[system.Loc]bool{}
-	first, before := 0, (*kept)(nil)
-	var adopted *numbers
-	goOn := func(p *progress) {
-		first, start = p.Attempt, start.Add(-p.Elapsed)
-		for _, l := range p.InState {
-			inState[l] = true
+	a := &attempts{sys: sys, o: o, so: so, newFactory: newFactory, begun: begun, start: begun,
+		inState: map[system.Loc]bool{}, ranks: so.Ranks != nil && so.Ranks.Size() > 1}
+	if err := a.resume(); err != nil {
+		return nil, nil, err
+	}
+	if _, ok := so.Ranks.(*cluster.Conn); a.ranks && !ok {
+		a.so.Ranks = cluster.Connect(so.Ranks) // each attempt is a search
+	}
+	for a.number = a.first; ; a.number++ {
+		s, res, again, err := a.search(ctx)
+		if !again {
+			return s, res, err
 		}
 	}
-	ranks := so.Ranks != nil && so.Ranks.Size() > 1
-	switch c := so.Checkpoint; {
+}
+
+// attempts is the searches of a Run, one after the other.
+type attempts struct {
+	sys        system.System
+	o          Options
+	so         search.Options
+	newFactory func(system.System) (search.Factory, error)
+	ranks      bool      // there are several
+	begun      time.Time // when Run was called
+	start      time.Time // the same, less the time before an interruption
+
+	first, number int
+	inState       map[system.Loc]bool // the locations whose histories are in the state
+
+	// Of a checkpoint, until the first attempt has taken it.
+	before  *kept
+	adopted *numbers
+
+	opened bool // the checkpoint was
+	saves  int
+}
+
+// resume takes from a checkpoint which attempt it is of.
+func (a *attempts) resume() error {
+	goOn := func(p *progress) {
+		a.first, a.start = p.Attempt, a.start.Add(-p.Elapsed)
+		a.keep(p.InState)
+	}
+	switch c := a.so.Checkpoint; {
 	case c == nil:
 	case c.Parts != nil && c.Parts.From > 0:
 		rank := 0
-		if ranks {
-			rank = so.Ranks.Rank()
+		if a.ranks {
+			rank = a.so.Ranks.Rank()
 		}
 		// What is wrong with the part tells the search, which reads it again, to all ranks.
 		if k, n, err := firstPart(c.Parts, rank); err == nil {
 			goOn(&k.progress)
-			adopted = n
+			a.adopted = n
 		}
 	case c.From != nil:
-		before = new(kept)
+		before := new(kept)
 		if err := engine.ReadRecord(c.From, before); err != nil {
-			return nil, nil, err
+			return err
 		}
+		a.before = before
 		if goOn(&before.progress); len(before.Suspects) > 0 {
 			// That attempt was over, and the next one had no checkpoint yet.
-			for _, l := range before.Suspects {
-				inState[l] = true
-			}
-			first, before = first+1, nil
+			a.keep(before.Suspects)
+			a.first, a.before = a.first+1, nil
 		}
 	}
-	if _, ok := so.Ranks.(*cluster.Conn); ranks && !ok {
-		so.Ranks = cluster.Connect(so.Ranks) // each attempt is a search
+	return nil
+}
+
+// keep puts the histories of locations into the state from now on.
+func (a *attempts) keep(locs []system.Loc) {
+	for _, l := range locs {
+		a.inState[l] = true
 	}
-	opened, saves := false, 0
-	for attempt := first; ; attempt++ {
-		var suspects suspicion
-		run, cancel := context.WithCancel(ctx)
-		opts := o
-		opts.Merge = func(l system.Loc) bool { return attempt < 2 && !inState[l] }
-		opts.Suspect = func(l system.Loc) {
-			suspects.add(l)
-			cancel()
-		}
-		limits := so
-		if so.Timeout > 0 && attempt > first {
-			limits.Timeout = max(so.Timeout-time.Since(begun), time.Nanosecond)
-		}
-		s, err := New(sys, opts)
-		if err != nil {
-			cancel()
-			return nil, nil, err
-		}
-		if c := so.Checkpoint; c != nil {
-			now := func() progress {
-				return progress{attempt, slices.Sorted(maps.Keys(inState)), suspects.all(),
-					time.Since(start)}
-			}
-			var own *engine.Checkpoint
-			if c.Parts == nil {
-				own = keeping(c, func() *kept { return s.keep(now()) })
-			} else {
-				own = keepingParts(c, attempt > first, &saves, func() *keptPart {
-					return &keptPart{now(), s.learned()}
-				}, func(k *keptPart) error {
-					if k.Attempt != attempt || !slices.Equal(k.InState,
-						slices.Sorted(maps.Keys(inState))) {
-						return engine.Unreadable(
-							errors.New("its parts belong to different searches"))
-					}
-					// If that attempt was over, it is so at once, on all ranks.
-					for _, l := range k.Suspects {
-						opts.Suspect(l)
-					}
-					if err := s.learn(k.Merged, opts.Suspect); err != nil {
-						return engine.Unreadable(err)
-					}
-					return nil
-				})
-			}
-			own.Open = func() error {
-				if opened || c.Open == nil {
-					return nil
-				}
-				opened = true
-				return c.Open()
-			}
-			if adopted != nil {
-				// If it cannot be, the search refuses the part.
-				_ = s.adopt(adopted)
-				adopted = nil
-			}
-			if before != nil {
-				if err := s.recall(before); err != nil {
-					cancel()
-					return nil, nil, engine.Unreadable(err)
-				}
-				own.From, before = c.From, nil
-			}
-			limits.Checkpoint = own
-		}
-		factory, err := newFactory(s)
-		if err != nil {
-			cancel()
-			return nil, nil, err
-		}
-		all := &learning{s: s, suspects: suspects.all, over: func() bool {
-			return ctx.Err() != nil
-		}}
-		if ranks {
-			limits.Learning = all
-		}
-		res, err := search.Run(run, s, factory, limits)
+}
+
+// search makes one attempt. again tells that it was not the last one.
+func (a *attempts) search(ctx context.Context) (s *System, res *search.Result, again bool,
+	err error) {
+	var suspects suspicion
+	run, cancel := context.WithCancel(ctx)
+	defer cancel()
+	number := a.number
+	opts := a.o
+	opts.Merge = func(l system.Loc) bool { return number < 2 && !a.inState[l] }
+	opts.Suspect = func(l system.Loc) {
+		suspects.add(l)
 		cancel()
-		if !ranks {
-			all.told = told{suspects.all(), ctx.Err() != nil || res != nil &&
-				len(res.Violations) > 0 && !so.All}
-		}
-		again := len(all.told.Suspects) > 0
-		for _, l := range all.told.Suspects {
-			inState[l] = true
-		}
-		if res != nil {
-			res.Duration = time.Since(start)
-		}
-		if !again || err != nil || all.told.Over {
-			if again && res != nil && (so.All || res.Verdict != engine.Violated) {
-				// It may have come to its end before it heard of the suspicion.
-				res.Doubt("interrupted")
-			}
-			return s, res, err
+	}
+	limits := a.so
+	if limits.Timeout > 0 && number > a.first {
+		limits.Timeout = max(limits.Timeout-time.Since(a.begun), time.Nanosecond)
+	}
+	if s, err = New(a.sys, opts); err != nil {
+		return nil, nil, false, err
+	}
+	if limits.Checkpoint != nil {
+		if limits.Checkpoint, err = a.checkpoint(s, &suspects, opts.Suspect); err != nil {
+			return nil, nil, false, err
 		}
 	}
+	factory, err := a.newFactory(s)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	all := &learning{s: s, suspects: suspects.all, over: func() bool { return ctx.Err() != nil }}
+	if a.ranks {
+		limits.Learning = all
+	}
+	res, err = search.Run(run, s, factory, limits)
+	cancel()
+	if !a.ranks {
+		all.told = told{suspects.all(), ctx.Err() != nil || res != nil &&
+			len(res.Violations) > 0 && !a.so.All}
+	}
+	suspected := len(all.told.Suspects) > 0
+	a.keep(all.told.Suspects)
+	if res != nil {
+		res.Duration = time.Since(a.start)
+	}
+	if suspected && err == nil && !all.told.Over {
+		return s, res, true, nil
+	}
+	if suspected && res != nil && (a.so.All || res.Verdict != engine.Violated) {
+		// It may have come to its end before it heard of the suspicion.
+		res.Doubt("interrupted")
+	}
+	return s, res, false, err
+}
+
+// checkpoint returns the checkpoint of an attempt, and takes what one from before an
+// interruption has for its system.
+func (a *attempts) checkpoint(s *System, suspects *suspicion, suspect func(system.Loc)) (
+	*engine.Checkpoint, error) {
+	c, number := a.so.Checkpoint, a.number
+	now := func() progress {
+		return progress{number, slices.Sorted(maps.Keys(a.inState)), suspects.all(),
+			time.Since(a.start)}
+	}
+	var own *engine.Checkpoint
+	if c.Parts == nil {
+		own = keeping(c, func() *kept { return s.keep(now()) })
+	} else {
+		own = keepingParts(c, number > a.first, &a.saves,
+			func() *keptPart { return &keptPart{now(), s.learned()} },
+			func(k *keptPart) error { return a.takePart(s, k, suspect) })
+	}
+	own.Open = func() error {
+		if a.opened || c.Open == nil {
+			return nil
+		}
+		a.opened = true
+		return c.Open()
+	}
+	if a.adopted != nil {
+		// If it cannot be, the search refuses the part.
+		_ = s.adopt(a.adopted)
+		a.adopted = nil
+	}
+	if a.before != nil {
+		if err := s.recall(a.before); err != nil {
+			return nil, engine.Unreadable(err)
+		}
+		own.From, a.before = c.From, nil
+	}
+	return own, nil
+}
+
+// takePart takes a part of a checkpoint.
+func (a *attempts) takePart(s *System, k *keptPart, suspect func(system.Loc)) error {
+	if k.Attempt != a.number || !slices.Equal(k.InState, slices.Sorted(maps.Keys(a.inState))) {
+		return engine.Unreadable(errors.New("its parts belong to different searches"))
+	}
+	// If that attempt was over, it is so at once, on all ranks.
+	for _, l := range k.Suspects {
+		suspect(l)
+	}
+	if err := s.learn(k.Merged, suspect); err != nil {
+		return engine.Unreadable(err)
+	}
+	return nil
 }

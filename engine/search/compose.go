@@ -45,79 +45,43 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 			}
 		}
 	}()
-	together := func(err error) error { return err }
+	c := &composing{sys: sys, o: &o, rank: 0, ranks: 1,
+		together: func(err error) error { return err }}
 	if many {
 		if err := forRanks(sys, &o); err != nil {
 			return nil, err
 		}
-		together = func(err error) error { return agree(o.Ranks, err) }
+		c.rank, c.ranks = o.Ranks.Rank(), o.Ranks.Size()
+		c.together = func(err error) error { return agree(o.Ranks, err) }
 	}
 	if o.Checkpoint != nil {
 		if err := o.Checkpoint.Unkept(sys); err != nil {
 			return nil, err
 		}
 	}
-	watch, err := engine.NewWatch(ctx, &o.Options)
-	if watch != nil {
-		defer watch.End()
+	c.watch, err = engine.NewWatch(ctx, &o.Options)
+	if c.watch != nil {
+		defer c.watch.End()
 	}
 	if many && err != nil && o.MaxMemory > 0 {
 		// How much memory a process has before it searches differs from rank to rank.
 		err = fmt.Errorf("%w; -max-memory is divided among %d ranks", err, o.Ranks.Size())
 	}
-	if err := together(err); err != nil {
+	if err := c.together(err); err != nil {
 		return nil, err
 	}
-	c := &composing{sys: sys, o: &o, watch: watch, rank: 0, ranks: 1}
-	if many {
-		c.rank, c.ranks = o.Ranks.Rank(), o.Ranks.Size()
-	}
-	c.so = statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(),
-		Workers: o.Workers, Young: o.sizes.Young}
-	if o.sizes.StoreBytes > 0 {
-		c.so.MaxBytes = o.sizes.StoreBytes
-	}
-	if o.Disk != "" {
-		if c.disk, err = openDisk(&o, c.so.MaxBytes); c.disk != nil {
-			defer c.disk.close()
-			c.so = c.disk.so
+	defer func() {
+		if c.disk != nil {
+			c.disk.close()
 		}
-		if err := together(err); err != nil {
-			return nil, err
-		}
+	}()
+	if err := c.openDisk(); err != nil {
+		return nil, err
 	}
 	from := c.origin()
-	store, err := from.open(c)
-	if err := together(err); err != nil {
+	r, err := c.prepare(newExpander, from)
+	if err != nil {
 		return nil, err
-	}
-	r := newRun(sys, newExpander, o, watch, store)
-	r.disk, r.again = c.disk, o.Checkpoint != nil || c.disk != nil
-	switch {
-	case c.disk != nil:
-		c.disk.run = r
-		r.place = c.disk
-		if o.Checkpoint != nil && !many {
-			r.place = keepingDisk{c.disk}
-		}
-	case o.Checkpoint != nil && !many:
-		r.place = keeping{memoryPlace{r}}
-	default:
-		r.place = memoryPlace{r}
-	}
-	if err := from.enter(r, together); err != nil {
-		return nil, err
-	}
-	if many {
-		if err := r.among(); err != nil {
-			return nil, err
-		}
-	} else {
-		r.most = o.MaxStates
-	}
-	r.hire()
-	if c.disk != nil {
-		c.disk.hire()
 	}
 	over, err := from.goOn(r)
 	if err != nil {
@@ -125,9 +89,70 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	}
 	res = &Result{Result: engine.Result{Workers: o.Workers}}
 	if over && !many {
-		return r.end(res, watch.Err())
+		return r.end(res, c.watch.Err())
 	}
 	return r.place.search(res, from.fresh())
+}
+
+// openDisk sets the options of the store, and opens the disk if there is one.
+func (c *composing) openDisk() (err error) {
+	o := c.o
+	c.so = statestore.Options{Kind: o.Store, MaxBytes: c.watch.Memory().ForStores(),
+		Workers: o.Workers, Young: o.sizes.Young}
+	if o.sizes.StoreBytes > 0 {
+		c.so.MaxBytes = o.sizes.StoreBytes
+	}
+	if o.Disk == "" {
+		return nil
+	}
+	if c.disk, err = openDisk(o, c.so.MaxBytes); c.disk != nil {
+		c.so = c.disk.so
+	}
+	return c.together(err)
+}
+
+// prepare makes the search, up to its workers, and lets it begin with from.
+func (c *composing) prepare(newExpander Factory, from origin) (*run, error) {
+	store, err := from.open(c)
+	if err := c.together(err); err != nil {
+		return nil, err
+	}
+	r := newRun(c.sys, newExpander, *c.o, c.watch, store)
+	r.disk, r.again = c.disk, c.o.Checkpoint != nil || c.disk != nil
+	c.choosePlace(r)
+	if err := from.enter(r, c.together); err != nil {
+		return nil, err
+	}
+	if c.ranks > 1 {
+		if err := r.among(); err != nil {
+			return nil, err
+		}
+	} else {
+		r.most = c.o.MaxStates
+	}
+	r.hire()
+	if c.disk != nil {
+		c.disk.hire()
+	}
+	return r, nil
+}
+
+// choosePlace chooses where the states of this process are. With several ranks, [run.among] puts
+// another place around it.
+func (c *composing) choosePlace(r *run) {
+	keeps := c.o.Checkpoint != nil && c.ranks == 1
+	switch {
+	case c.disk != nil:
+		c.disk.run = r
+		r.place = c.disk
+		if keeps {
+			r.place = keepingDisk{c.disk}
+		}
+	case keeps:
+		r.place = keeping{memoryPlace{r}}
+	default:
+		r.place = memoryPlace{r}
+	}
 }
 
 // forRanks changes the options to those of one of several ranks.
@@ -185,6 +210,8 @@ type composing struct {
 	so          statestore.Options
 	disk        *disk
 	rank, ranks int
+	// together returns the error of any rank on all of them.
+	together func(error) error
 }
 
 // origin is what a search begins with.
