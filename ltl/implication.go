@@ -68,10 +68,7 @@ func (s *Simplifier) impliesLeft(f, g Formula) bool {
 
 // impliesRight holds the rules that look at g's root first.
 func (s *Simplifier) impliesRight(f, g Formula) bool {
-	fn, n := f.node(), g.node()
-	x, y := fn.left, fn.right // f is x op y
-	a, b := n.left, n.right   // g is a op b
-	switch n.op {
+	switch n := g.node(); n.op {
 	case OpAnd:
 		for _, h := range g.Operands() {
 			if !s.implies(f, h) {
@@ -86,51 +83,79 @@ func (s *Simplifier) impliesRight(f, g Formula) bool {
 			}
 		}
 	case OpNext:
-		return fn.op == OpNext && s.implies(x, a) || f.Is(Universal) && s.implies(f, a)
+		fn := f.node()
+		return fn.op == OpNext && s.implies(fn.left, n.left) ||
+			f.Is(Universal) && s.implies(f, n.left)
 	case OpEventually:
-		return s.implies(f, a)
+		return s.implies(f, n.left)
 	case OpAlways:
-		return f.Is(Universal) && s.implies(f, a)
+		return f.Is(Universal) && s.implies(f, n.left)
 	case OpUntil:
-		if s.implies(f, b) {
-			return true
-		}
-		switch fn.op {
-		case OpUntil:
-			return s.implies(x, a) && s.implies(y, g)
-		case OpStrongRelease:
-			return s.implies(y, a) && (s.implies(x, b) || s.implies(y, b))
-		}
+		return s.impliesUntil(f, g)
 	case OpWeakUntil:
-		if s.implies(f, b) || f.Is(Universal) && s.implies(f, a) {
-			return true
-		}
-		switch fn.op {
-		case OpUntil, OpWeakUntil:
-			return s.implies(x, a) && s.implies(y, g)
-		case OpRelease, OpStrongRelease:
-			return s.implies(y, a) && (s.implies(x, b) || s.implies(y, b))
-		}
+		return s.impliesWeakUntil(f, g)
 	case OpRelease:
-		if s.implies(f, b) && (f.Is(Universal) || s.implies(f, a)) {
-			return true
-		}
-		switch fn.op {
-		case OpRelease, OpStrongRelease:
-			return s.implies(y, b) && s.implies(x, a)
-		case OpUntil, OpWeakUntil:
-			return s.implies(x, b) && s.implies(y, g)
-		}
+		return s.impliesRelease(f, g)
 	case OpStrongRelease:
-		if s.implies(f, a) && s.implies(f, b) {
-			return true
-		}
-		switch fn.op {
-		case OpStrongRelease:
-			return s.implies(y, b) && s.implies(x, a)
-		case OpUntil:
-			return s.implies(x, b) && s.implies(y, g)
-		}
+		return s.impliesStrongRelease(f, g)
+	}
+	return false
+}
+
+// In the rules below, f is x op y, and g is a op b.
+
+func (s *Simplifier) impliesUntil(f, g Formula) bool {
+	x, y, a, b := f.node().left, f.node().right, g.node().left, g.node().right
+	if s.implies(f, b) {
+		return true
+	}
+	switch f.node().op {
+	case OpUntil:
+		return s.implies(x, a) && s.implies(y, g)
+	case OpStrongRelease:
+		return s.implies(y, a) && (s.implies(x, b) || s.implies(y, b))
+	}
+	return false
+}
+
+func (s *Simplifier) impliesWeakUntil(f, g Formula) bool {
+	x, y, a, b := f.node().left, f.node().right, g.node().left, g.node().right
+	if s.implies(f, b) || f.Is(Universal) && s.implies(f, a) {
+		return true
+	}
+	switch f.node().op {
+	case OpUntil, OpWeakUntil:
+		return s.implies(x, a) && s.implies(y, g)
+	case OpRelease, OpStrongRelease:
+		return s.implies(y, a) && (s.implies(x, b) || s.implies(y, b))
+	}
+	return false
+}
+
+func (s *Simplifier) impliesRelease(f, g Formula) bool {
+	x, y, a, b := f.node().left, f.node().right, g.node().left, g.node().right
+	if s.implies(f, b) && (f.Is(Universal) || s.implies(f, a)) {
+		return true
+	}
+	switch f.node().op {
+	case OpRelease, OpStrongRelease:
+		return s.implies(y, b) && s.implies(x, a)
+	case OpUntil, OpWeakUntil:
+		return s.implies(x, b) && s.implies(y, g)
+	}
+	return false
+}
+
+func (s *Simplifier) impliesStrongRelease(f, g Formula) bool {
+	x, y, a, b := f.node().left, f.node().right, g.node().left, g.node().right
+	if s.implies(f, a) && s.implies(f, b) {
+		return true
+	}
+	switch f.node().op {
+	case OpStrongRelease:
+		return s.implies(y, b) && s.implies(x, a)
+	case OpUntil:
+		return s.implies(x, b) && s.implies(y, g)
 	}
 	return false
 }

@@ -204,67 +204,85 @@ func (s *Simplifier) rewriteUntil(f Formula) Formula {
 	case an.op == OpNext && bn.op == OpNext:
 		return Next(Until(an.left, bn.left))
 	}
+	if g, ok := s.untilByRight(a, b); ok {
+		return g
+	}
+	if g, ok := s.untilByLeft(a, b); ok {
+		return g
+	}
+	return f
+}
+
+// untilByRight rewrites a U b by the rules that look at b's root.
+func (s *Simplifier) untilByRight(a, b Formula) (Formula, bool) {
+	bn := b.node()
 	switch bn.op {
 	case OpOr:
 		if e, rest := split(b, OpOr, isClass(Eventual)); e != nil {
-			return Or(append(e, Until(a, Or(rest...)))...)
+			return Or(append(e, Until(a, Or(rest...)))...), true
 		}
 		if g, rest := split(b, OpOr, func(x Formula) bool { return x == Always(a) }); g != nil {
-			return WeakUntil(a, Or(rest...))
+			return WeakUntil(a, Or(rest...)), true
 		}
 	case OpAnd:
 		if q, rest := split(b, OpAnd, isClass(pure)); q != nil {
-			return And(append(q, Until(a, And(rest...)))...)
+			return And(append(q, Until(a, And(rest...)))...), true
 		}
 		if same, rest := split(b, OpAnd, func(x Formula) bool { return x == a }); same != nil {
-			return StrongRelease(And(rest...), a)
+			return StrongRelease(And(rest...), a), true
 		}
 	case OpUntil:
 		if s.implies(a, bn.left) {
-			return b
+			return b, true
 		}
 		if s.implies(bn.left, a) {
-			return Until(a, bn.right)
+			return Until(a, bn.right), true
 		}
 	case OpWeakUntil:
 		if s.implies(a, bn.left) {
-			return b
+			return b, true
 		}
 	case OpRelease, OpStrongRelease:
 		if s.implies(a, bn.right) {
-			return b
+			return b, true
 		}
 	}
+	return b, false
+}
+
+// untilByLeft rewrites a U b by the rules that look at a's root.
+func (s *Simplifier) untilByLeft(a, b Formula) (Formula, bool) {
+	an := a.node()
 	switch an.op {
 	case OpUntil, OpWeakUntil:
 		switch {
 		case s.implies(an.left, b):
-			return Until(an.right, b)
+			return Until(an.right, b), true
 		case s.implies(b, a):
-			return Until(Or(an.left, an.right), b)
+			return Until(Or(an.left, an.right), b), true
 		}
 	case OpRelease, OpStrongRelease:
 		if s.implies(b, a) {
-			return Until(an.right, b)
+			return Until(an.right, b), true
 		}
 	case OpAlways:
 		if s.implies(b, a) {
-			return Until(an.left, b)
+			return Until(an.left, b), true
 		}
 	case OpAnd: // only the letters before the first b matter
 		if drop, rest := split(a, OpAnd, func(x Formula) bool {
 			return s.notImplies(b, x)
 		}); drop != nil {
-			return Until(And(rest...), b)
+			return Until(And(rest...), b), true
 		}
 	case OpOr:
 		if drop, rest := split(a, OpOr, func(x Formula) bool {
 			return s.implies(x, b)
 		}); drop != nil {
-			return Until(Or(rest...), b)
+			return Until(Or(rest...), b), true
 		}
 	}
-	return f
+	return b, false
 }
 
 func (s *Simplifier) rewriteStrongRelease(f Formula) Formula {

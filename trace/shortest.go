@@ -348,165 +348,218 @@ type candidate struct {
 // breadthFirst looks for the shortest traces, among as many states. If near is not nil,
 // only executions count in which no thread takes more steps than in that trace.
 func (z *shortener) breadthFirst(states int, near *Trace) {
-	var nodes []node
-	var cur, next []spot
-	var curWords, nextWords []uint64
-	seen := map[key]int32{} // the index in the next layer, or -1
-	var limits []uint64
-	width := 0 // of the counts behind a state
-	if near != nil {
-		for _, s := range near.Steps {
-			for len(limits) <= s.Thread {
-				limits = append(limits, 0)
-			}
-			limits[s.Thread]++
-		}
-		width = len(limits)
-	}
 	z.transitions = 0
+	l := newLayers(z, states, near)
+	for len(l.cur) > 0 && z.missing() {
+		bounded, expired := l.expand()
+		if expired {
+			return
+		}
+		l.report(bounded)
+		if bounded {
+			return
+		}
+		l.advance()
+	}
+}
+
+// layers is a search layer by layer: those states that are reached by as many steps. Of the
+// executions that lead to a state by a last step of one thread, it keeps the best one: that with
+// the fewest context switches, and of these the first.
+type layers struct {
+	z      *shortener
+	states int      // so many at most
+	nodes  []node   // the executions
+	limits []uint64 // of the steps of each thread; nil if there are none
+	counts []uint64 // of the steps of each thread, to the state that is expanded
+	seen   map[key]int32
+
+	cur, next           []spot
+	curWords, nextWords []uint64
+
+	fresh       int         // the first node of the next layer
+	found, dead []candidate // by goal, of the layer: those by a step, and deadlocks
+}
+
+// newLayers begins a search with the initial states.
+func newLayers(z *shortener, states int, near *Trace) *layers {
+	l := &layers{z: z, states: states, seen: map[key]int32{}} // index in the next layer, or -1
+	if near != nil {
+		l.limits = []uint64{}
+		for _, s := range near.Steps {
+			for len(l.limits) <= s.Thread {
+				l.limits = append(l.limits, 0)
+			}
+			l.limits[s.Thread]++
+		}
+	}
+	l.counts = make([]uint64, len(l.limits)) // they stand behind a state
 	for i, s := range z.sys.Initial() {
 		if near != nil && i != near.Initial {
 			continue
 		}
-		nodes = append(nodes, node{parent: -1, thread: -1, alt: uint64(i), rank: int32(i)})
-		from := len(curWords)
-		curWords = append(append(curWords, s...), make([]uint64, width)...)
-		seen[z.key(curWords[from:])] = -1
-		cur = append(cur, spot{from, len(curWords), []int32{int32(len(nodes) - 1)}})
+		l.nodes = append(l.nodes, node{parent: -1, thread: -1, alt: uint64(i), rank: int32(i)})
+		from := len(l.curWords)
+		l.curWords = append(append(l.curWords, s...), l.counts...)
+		l.seen[z.key(l.curWords[from:])] = -1
+		l.cur = append(l.cur, spot{from, len(l.curWords), []int32{int32(len(l.nodes) - 1)}})
 	}
-	counts := make([]uint64, width)
-	for len(cur) > 0 && z.missing() {
-		fresh := len(nodes)
-		found := make([]candidate, len(z.goals)) // by steps
-		dead := make([]candidate, len(z.goals))
-		better := func(c *candidate, n *node, thread int32, alt uint64) bool {
-			if !c.ok {
-				return true
-			}
-			var place int
-			if thread >= 0 {
-				place = z.place[thread] - z.place[c.thread]
-			}
-			sw := switched(n, thread)
-			return cmp.Or(cmp.Compare(sw, c.switches), cmp.Compare(n.rank, nodes[c.node].rank),
-				place, cmp.Compare(alt, c.alt)) < 0
+	return l
+}
+
+// full tells whether a bound of the search is reached.
+func (l *layers) full() bool {
+	return len(l.seen) > l.states || l.z.transitions > searchTransitions/l.z.scale ||
+		len(l.nextWords) > searchWords/l.z.scale
+}
+
+// expand expands the states of the current layer. bounded tells that it broke off at a bound,
+// expired that the time is over.
+func (l *layers) expand() (bounded, expired bool) {
+	z := l.z
+	l.fresh = len(l.nodes)
+	l.found, l.dead = make([]candidate, len(z.goals)), make([]candidate, len(z.goals))
+	for at := range l.cur {
+		if l.full() {
+			return true, false
 		}
-		bounded := false
-		for at := range cur {
-			s := &cur[at]
-			if bounded = len(seen) > states || z.transitions > searchTransitions/z.scale ||
-				len(nextWords) > searchWords/z.scale; bounded {
-				break
-			}
-			ws := curWords[s.from:s.to]
-			z.m.Load(ws[:len(ws)-width])
-			copy(counts, ws[len(ws)-width:])
-			deadlock, whole := z.steps(func(t int, alt uint64, out *system.Outcome) {
-				if near != nil {
-					if t >= width || counts[t] >= limits[t] {
-						return
-					}
-					counts[t]++
-					defer func() { counts[t]-- }()
-				}
-				thread := int32(t)
-				// The best path to here that continues with this step.
-				best := s.nodes[0]
-				for _, k := range s.nodes[1:] {
-					a, b := &nodes[k], &nodes[best]
-					if cmp.Or(cmp.Compare(switched(a, thread), switched(b, thread)),
-						cmp.Compare(a.rank, b.rank)) < 0 {
-						best = k
-					}
-				}
-				from := &nodes[best]
-				if out.Violation != nil {
-					z.shows(out.Violation, func(g int, v *system.Violation) {
-						if c := &found[g]; better(c, from, thread, alt) {
-							*c = candidate{best, thread, alt, v, switched(from, thread), true}
-						}
-					})
-				}
-				z.buf = append(z.m.Encode(z.buf), counts...)
-				k := z.key(z.buf)
-				j, ok := seen[k]
-				switch {
-				case !ok:
-					j = int32(len(next))
-					seen[k] = j
-					begin := len(nextWords)
-					nextWords = append(nextWords, z.buf...)
-					next = append(next, spot{from: begin, to: len(nextWords)})
-				case j < 0:
-					return // reached by fewer steps
-				}
-				n := node{parent: best, thread: thread, alt: alt, switches: switched(from, thread)}
-				for _, o := range next[j].nodes {
-					if old := &nodes[o]; old.thread == thread {
-						if cmp.Or(cmp.Compare(n.switches, old.switches),
-							cmp.Compare(from.rank, nodes[old.parent].rank),
-							cmp.Compare(n.alt, old.alt)) < 0 {
-							*old = n
-						}
-						return
-					}
-				}
-				nodes = append(nodes, n)
-				next[j].nodes = append(next[j].nodes, int32(len(nodes)-1))
-			})
-			if !whole {
-				if z.expired() {
+		s := &l.cur[at]
+		ws := l.curWords[s.from:s.to]
+		z.m.Load(ws[:len(ws)-len(l.counts)])
+		copy(l.counts, ws[len(ws)-len(l.counts):])
+		deadlock, whole := z.steps(func(t int, alt uint64, out *system.Outcome) {
+			if l.limits != nil {
+				if t >= len(l.limits) || l.counts[t] >= l.limits[t] {
 					return
 				}
-				bounded = true
-				break
+				l.counts[t]++
+				defer func() { l.counts[t]-- }()
 			}
-			if deadlock {
-				z.stuck(func(g int, v *system.Violation) {
-					for _, k := range s.nodes {
-						n := &nodes[k]
-						if c := &dead[g]; better(c, n, -1, 0) {
-							*c = candidate{k, -1, 0, v, n.switches, true}
-						}
+			l.step(s, int32(t), alt, out)
+		})
+		if !whole {
+			return true, z.expired()
+		}
+		if deadlock {
+			z.stuck(func(g int, v *system.Violation) {
+				for _, k := range s.nodes {
+					n := &l.nodes[k]
+					if c := &l.dead[g]; l.better(c, n, -1, 0) {
+						*c = candidate{k, -1, 0, v, n.switches, true}
 					}
-				})
-			}
-		}
-		for g := range z.goals {
-			c := &dead[g]
-			if !c.ok {
-				c = &found[g]
-			}
-			if c.ok && z.goals[g].found == nil {
-				z.goals[g].found, z.goals[g].minimal = execution(nodes, c), Shortest
-				if bounded {
-					// The rest of the layer may have one with fewer switches.
-					z.goals[g].found = z.goals[g].found.minimise(z.sys, 0, z.expired)
 				}
-			}
+			})
 		}
-		if bounded {
+	}
+	return false, false
+}
+
+// better tells whether the execution to n followed by a step is better than a candidate, or the
+// first one. Thread -1 means no step.
+func (l *layers) better(c *candidate, n *node, thread int32, alt uint64) bool {
+	if !c.ok {
+		return true
+	}
+	var place int
+	if thread >= 0 {
+		place = l.z.place[thread] - l.z.place[c.thread]
+	}
+	return cmp.Or(cmp.Compare(switched(n, thread), c.switches),
+		cmp.Compare(n.rank, l.nodes[c.node].rank), place, cmp.Compare(alt, c.alt)) < 0
+}
+
+// bestTo returns the best execution to a state that continues with a step of a thread.
+func (l *layers) bestTo(s *spot, thread int32) int32 {
+	best := s.nodes[0]
+	for _, k := range s.nodes[1:] {
+		a, b := &l.nodes[k], &l.nodes[best]
+		if cmp.Or(cmp.Compare(switched(a, thread), switched(b, thread)),
+			cmp.Compare(a.rank, b.rank)) < 0 {
+			best = k
+		}
+	}
+	return best
+}
+
+// step takes the end of a step from a state, which the machine is in: what it violates is a
+// candidate, and a state that was not reached by fewer steps is one of the next layer.
+func (l *layers) step(s *spot, thread int32, alt uint64, out *system.Outcome) {
+	z := l.z
+	best := l.bestTo(s, thread)
+	from := &l.nodes[best]
+	if out.Violation != nil {
+		z.shows(out.Violation, func(g int, v *system.Violation) {
+			if c := &l.found[g]; l.better(c, from, thread, alt) {
+				*c = candidate{best, thread, alt, v, switched(from, thread), true}
+			}
+		})
+	}
+	z.buf = append(z.m.Encode(z.buf), l.counts...)
+	k := z.key(z.buf)
+	j, ok := l.seen[k]
+	switch {
+	case !ok:
+		j = int32(len(l.next))
+		l.seen[k] = j
+		begin := len(l.nextWords)
+		l.nextWords = append(l.nextWords, z.buf...)
+		l.next = append(l.next, spot{from: begin, to: len(l.nextWords)})
+	case j < 0:
+		return // reached by fewer steps
+	}
+	n := node{parent: best, thread: thread, alt: alt, switches: switched(from, thread)}
+	for _, o := range l.next[j].nodes {
+		if old := &l.nodes[o]; old.thread == thread {
+			if cmp.Or(cmp.Compare(n.switches, old.switches),
+				cmp.Compare(from.rank, l.nodes[old.parent].rank),
+				cmp.Compare(n.alt, old.alt)) < 0 {
+				*old = n
+			}
 			return
 		}
-		// The order of the executions of the layer.
-		sorted := make([]int32, 0, len(nodes)-fresh)
-		for k := fresh; k < len(nodes); k++ {
-			sorted = append(sorted, int32(k))
-		}
-		slices.SortFunc(sorted, func(a, b int32) int {
-			x, y := &nodes[a], &nodes[b]
-			return cmp.Or(cmp.Compare(nodes[x.parent].rank, nodes[y.parent].rank),
-				cmp.Compare(z.place[x.thread], z.place[y.thread]), cmp.Compare(x.alt, y.alt))
-		})
-		for r, k := range sorted {
-			nodes[k].rank = int32(r)
-		}
-		for i := range next {
-			seen[z.key(nextWords[next[i].from:next[i].to])] = -1
-		}
-		cur, next = next, cur[:0]
-		curWords, nextWords = nextWords, curWords[:0]
 	}
+	l.nodes = append(l.nodes, n)
+	l.next[j].nodes = append(l.next[j].nodes, int32(len(l.nodes)-1))
+}
+
+// report gives the goals the best executions of the layer.
+func (l *layers) report(bounded bool) {
+	z := l.z
+	for g := range z.goals {
+		c := &l.dead[g]
+		if !c.ok {
+			c = &l.found[g]
+		}
+		if c.ok && z.goals[g].found == nil {
+			z.goals[g].found, z.goals[g].minimal = execution(l.nodes, c), Shortest
+			if bounded {
+				// The rest of the layer may have one with fewer switches.
+				z.goals[g].found = z.goals[g].found.minimise(z.sys, 0, z.expired)
+			}
+		}
+	}
+}
+
+// advance orders the executions to the next layer, and makes it the current one.
+func (l *layers) advance() {
+	nodes, place := l.nodes, l.z.place
+	sorted := make([]int32, 0, len(nodes)-l.fresh)
+	for k := l.fresh; k < len(nodes); k++ {
+		sorted = append(sorted, int32(k))
+	}
+	slices.SortFunc(sorted, func(a, b int32) int {
+		x, y := &nodes[a], &nodes[b]
+		return cmp.Or(cmp.Compare(nodes[x.parent].rank, nodes[y.parent].rank),
+			cmp.Compare(place[x.thread], place[y.thread]), cmp.Compare(x.alt, y.alt))
+	})
+	for r, k := range sorted {
+		nodes[k].rank = int32(r)
+	}
+	for i := range l.next {
+		l.seen[l.z.key(l.nextWords[l.next[i].from:l.next[i].to])] = -1
+	}
+	l.cur, l.next = l.next, l.cur[:0]
+	l.curWords, l.nextWords = l.nextWords, l.curWords[:0]
 }
 
 // switched returns the context switches of the execution to n followed by a step of a thread; -1

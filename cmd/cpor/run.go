@@ -252,6 +252,39 @@ func (c *runConfig) parse(args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkValues(f); err != nil {
+		return err
+	}
+	if err := c.checkCoverage(f.Given("coverage")); err != nil {
+		return err
+	}
+	c.KeepTraces = c.MinimiseTime == 0
+	c.Dive = c.coverage == "" // dives would count what they execute
+	c.kept, _ = split(args)
+	c.IgnoreDeadlocks = !*c.deadlock
+	formula := c.own[frontend.FormulaFlag.Name] != ""
+	if formula {
+		if f.Given("ltl") {
+			return errors.New("-f and -ltl cannot be combined")
+		}
+		c.ltl = frontend.FormulaName
+	}
+	if c.own["replay"] != "" {
+		if err := c.checkReplay(f); err != nil {
+			return err
+		}
+	}
+	if err := c.choose(f); err != nil {
+		return err
+	}
+	if formula && !c.mode.Temporal {
+		return fmt.Errorf("-f checks a formula over time, which %s does not", c.mode.Asked)
+	}
+	return nil
+}
+
+// checkValues refuses values that are out of range, empty names, and flags that need others.
+func (c *runConfig) checkValues(f *cliflag.Set) error {
 	switch {
 	case c.Workers < 1:
 		return fmt.Errorf("-workers %d: a search needs at least one worker", c.Workers)
@@ -275,40 +308,20 @@ func (c *runConfig) parse(args []string) error {
 	case c.checkpointEvery <= 0:
 		return fmt.Errorf("-checkpoint-interval %v: the time must be above 0", c.checkpointEvery)
 	}
-	if err := c.checkCoverage(f.Given("coverage")); err != nil {
-		return err
-	}
-	c.KeepTraces = c.MinimiseTime == 0
-	c.Dive = c.coverage == "" // dives would count what they execute
-	c.kept, _ = split(args)
-	c.IgnoreDeadlocks = !*c.deadlock
-	formula := c.own[frontend.FormulaFlag.Name] != ""
-	if formula {
-		if f.Given("ltl") {
-			return errors.New("-f and -ltl cannot be combined")
-		}
-		c.ltl = frontend.FormulaName
-	}
-	if c.own["replay"] != "" {
-		if f.Given("fair") || f.Given("strong-fair") {
-			c.ltl = "all" // fairness is a matter of temporal properties
-		}
-		f.Visit(func(fl *flag.Flag) {
-			if !slices.Contains(replayed, fl.Name) && !ofFrontEnd(fl.Name) && err == nil {
-				err = fmt.Errorf("-%s has no effect with -replay, which does not search", fl.Name)
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := c.choose(f); err != nil {
-		return err
-	}
-	if formula && !c.mode.Temporal {
-		return fmt.Errorf("-f checks a formula over time, which %s does not", c.mode.Asked)
-	}
 	return nil
+}
+
+// checkReplay refuses flags that have no effect with -replay.
+func (c *runConfig) checkReplay(f *cliflag.Set) (err error) {
+	if f.Given("fair") || f.Given("strong-fair") {
+		c.ltl = "all" // fairness is a matter of temporal properties
+	}
+	f.Visit(func(fl *flag.Flag) {
+		if !slices.Contains(replayed, fl.Name) && !ofFrontEnd(fl.Name) && err == nil {
+			err = fmt.Errorf("-%s has no effect with -replay, which does not search", fl.Name)
+		}
+	})
+	return err
 }
 
 // oneFile returns the only file of the arguments.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -133,14 +132,11 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.opt.Full, f.opt.Whole = !f.weak, !f.split
 	f.opt.NoPersistent, f.opt.NoSleep, f.opt.NoSequences, f.opt.NoDominance = !f.persistent,
 		!f.sleep, !f.sequences, !f.dominance
-	if f.assign != "" {
-		re, err := regexp.Compile(f.assign)
-		if err != nil || re.SubexpIndex("name") < 0 || re.SubexpIndex("value") < 0 {
-			return f.mistake("-assign %s: want a regular expression with groups (?<name>...) and "+
-				"(?<value>...)", f.assign)
-		}
-		f.logs.Assign = re
+	re, err := assignments(f.assign)
+	if err != nil {
+		return f.mistake("%v", err)
 	}
+	f.logs.Assign = re
 	return f.run(ctx, files, stdin, stdout)
 }
 
@@ -166,69 +162,31 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader,
 		defer cancel()
 	}
 	ignored := execs[0].Ignored
-	if ig := ignored; ig != nil && !f.quiet {
-		fmt.Fprintf(f.stderr, "ignored: %s without an event, the first at %v: %s\n",
-			human.Plural(ig.Lines, "line"), ig.First, ig.Text)
-	}
-	for _, n := range execs[0].Notes {
-		fmt.Fprintf(f.stderr, "note: %s\n", n)
-	}
+	f.tellIgnored(execs[0])
 	if f.trace != "" {
 		if execs = chooseTrace(execs, f.trace); execs == nil {
 			return f.mistake("the log has no execution %q", f.trace)
 		}
 	}
-	// The executions of a log may have different hosts and variables: the
-	// predicate has to make sense for one of them.
-	nodes := make([]*predicate.Node, len(execs))
-	var wrong error
-	fits := false
-	for x := range execs {
-		n, err := p.Expand(predicate.NamesOf(execs[x].Computation))
-		// A value of the wrong type does not mean that the predicate is about others.
-		if bad := (*predicate.Error)(nil); errors.As(err, &bad) && bad.IllTyped {
-			return f.mistake("%v", err)
-		}
-		if err != nil && wrong == nil {
-			wrong = err
-		}
-		nodes[x], fits = n, fits || err == nil
-	}
-	if !fits {
-		return f.mistake("%v", wrong)
+	nodes, err := expandAll(p, execs)
+	if err != nil {
+		return f.mistake("%v", err)
 	}
 	var reports []*report
-	worst := exitFine
 	drawn := false
 	for k, x := range execs {
-		if err := f.repaired(x); err != nil {
-			return f.mistake("%v", err)
-		}
-		if nodes[k] == nil {
-			_, err := p.Expand(predicate.NamesOf(x.Computation))
-			reports = append(reports, &report{Log: strings.Join(files, " "), Trace: x.Label(),
-				Hosts: x.Names(), Events: x.TotalEvents(),
-				Modality: f.modality.String(), Predicate: f.predicate, Verdict: "does not apply",
-				Reason: err.Error()})
-			continue
-		}
-		r, err := f.detect(ctx, nodes[k], x.Computation)
+		r, err := f.report(ctx, p, nodes[k], x)
 		if err != nil {
 			return f.mistake("%v", err)
 		}
 		r.Log = strings.Join(files, " ")
-		r.ReadMS = ms(read)
-		r.Repairs = x.Repairs.Len()
-		if ignored != nil {
-			r.IgnoredLines = ignored.Lines
+		if r.res != nil {
+			r.ReadMS = ms(read)
+			if ignored != nil {
+				r.IgnoredLines = ignored.Lines
+			}
 		}
 		reports = append(reports, r)
-		switch {
-		case r.code == exitAlarm:
-			worst = exitAlarm
-		case r.code == exitIncomplete && worst == exitFine:
-			worst = exitIncomplete
-		}
 		// With several executions, the pictures are of the first that answers
 		// yes (or no, for Def), or of the first.
 		if !drawn && r.code == exitAlarm {
@@ -238,30 +196,109 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader,
 			}
 		}
 	}
-	for _, r := range reports {
-		if !drawn && r.res != nil {
-			drawn = true
-			if err := f.draw(r); err != nil {
-				return f.mistake("%v", err)
-			}
+	if !drawn {
+		if err := f.drawFirst(reports); err != nil {
+			return f.mistake("%v", err)
 		}
 	}
-	if f.json {
-		err = writeJSON(stdout, reports, len(execs) > 1)
-	} else {
-		for i, r := range reports {
-			if i > 0 {
-				fmt.Fprintln(stdout)
-			}
-			if err == nil {
-				err = r.print(stdout, f)
-			}
-		}
-	}
-	if err != nil {
+	if err := f.printAll(stdout, reports); err != nil {
 		return f.mistake("%v", err)
 	}
-	return worst
+	return worst(reports)
+}
+
+// tellIgnored tells what of a log was ignored, and what is to be known of it.
+func (f *detectFlags) tellIgnored(x logs.Execution) {
+	if ig := x.Ignored; ig != nil && !f.quiet {
+		fmt.Fprintf(f.stderr, "ignored: %s without an event, the first at %v: %s\n",
+			human.Plural(ig.Lines, "line"), ig.First, ig.Text)
+	}
+	for _, n := range x.Notes {
+		fmt.Fprintf(f.stderr, "note: %s\n", n)
+	}
+}
+
+// expandAll expands the predicate for each execution of a log, which may have different hosts and
+// variables: nil where it makes no sense. It has to for one of them.
+func expandAll(p *predicate.Predicate, execs []logs.Execution) ([]*predicate.Node, error) {
+	nodes := make([]*predicate.Node, len(execs))
+	var wrong error
+	fits := false
+	for x := range execs {
+		n, err := p.Expand(predicate.NamesOf(execs[x].Computation))
+		// A value of the wrong type does not mean that the predicate is about others.
+		if bad := (*predicate.Error)(nil); errors.As(err, &bad) && bad.IllTyped {
+			return nil, err
+		}
+		if err != nil && wrong == nil {
+			wrong = err
+		}
+		nodes[x], fits = n, fits || err == nil
+	}
+	if !fits {
+		return nil, wrong
+	}
+	return nodes, nil
+}
+
+// report answers for one execution. node is the predicate for it, nil if it makes no sense there.
+func (f *detectFlags) report(ctx context.Context, p *predicate.Predicate, node *predicate.Node,
+	x logs.Execution) (*report, error) {
+	if err := f.repaired(x); err != nil {
+		return nil, err
+	}
+	if node == nil {
+		_, err := p.Expand(predicate.NamesOf(x.Computation))
+		return &report{Trace: x.Label(), Hosts: x.Names(), Events: x.TotalEvents(),
+			Modality: f.modality.String(), Predicate: f.predicate, Verdict: "does not apply",
+			Reason: err.Error()}, nil
+	}
+	r, err := f.detect(ctx, node, x.Computation)
+	if err != nil {
+		return nil, err
+	}
+	r.Repairs = x.Repairs.Len()
+	return r, nil
+}
+
+// drawFirst makes the pictures of the first report with an answer.
+func (f *detectFlags) drawFirst(reports []*report) error {
+	for _, r := range reports {
+		if r.res != nil {
+			return f.draw(r)
+		}
+	}
+	return nil
+}
+
+// printAll prints all reports.
+func (f *detectFlags) printAll(stdout io.Writer, reports []*report) error {
+	if f.json {
+		return writeJSON(stdout, reports, len(reports) > 1)
+	}
+	for i, r := range reports {
+		if i > 0 {
+			fmt.Fprintln(stdout)
+		}
+		if err := r.print(stdout, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// worst returns the exit code of all reports together.
+func worst(reports []*report) int {
+	code := exitFine
+	for _, r := range reports {
+		switch {
+		case r.code == exitAlarm:
+			return exitAlarm
+		case r.code == exitIncomplete:
+			code = exitIncomplete
+		}
+	}
+	return code
 }
 
 // maxDropped is how many events a repair may leave out before the answer needs

@@ -17,6 +17,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"cpor/detect"
 	"cpor/detect/logs"
@@ -58,42 +59,7 @@ journal, it goes on. See cpor help detect for the other exit codes.
 // Monitor is `cpor monitor`; args are those after the name. It returns the exit
 // code.
 func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	f := newFlagSet("monitor", stderr)
-	var (
-		poss         = f.String("poss", "", "the `predicate` that could hold")
-		def          = f.String("def", "", "the `predicate` that must hold")
-		hosts, names cliflag.List
-		tcp          = f.String("tcp", "", "listen for clients on this `address`")
-		httpAddr     = f.String("http", "", "serve HTTP on this `address`")
-		journal      = f.String("journal", "", "keep the events in `FILE`, and continue from there")
-		keep         = f.Bool("keep", false, "continue after the detection")
-		maxKept      = f.Int("max-states", 0,
-			"keep at most `n` local states and branches in memory")
-		public = f.Bool("public", false,
-			"listen on addresses beyond the loopback interface, too; needs -token-file")
-		token = f.String("token-file", "", "clients must know the first line of `FILE`, "+
-			"at least 16 characters")
-		tlsCert = f.String("tls-cert", "", "serve TLS with the certificate in the PEM `FILE`")
-		tlsKey  = f.String("tls-key", "", "the certificate's key, in this PEM `FILE`")
-		conns   = f.Int("max-connections", monitor.DefaultConnections,
-			"serve at most `n` connections at a time")
-		idle = f.Duration("idle-timeout", monitor.DefaultIdle,
-			"close a connection that sends nothing for this `time`")
-		memory = cliflag.Size(1 << 30)
-		format = f.String("format", "",
-			"the `format` of the events: shiviz or jsonl (default: detected)")
-		assign = f.String("assign", "", "finds the assignments in an event's text, see "+
-			"cpor detect")
-		asJSON = f.Bool("json", false, "print JSON objects")
-		limit  = cliflag.Size(monitor.DefaultLimit)
-	)
-	f.Var(&hosts, "hosts", "all hosts, as a `list` with commas (default: those in the predicate, "+
-		"or in the first line {\"hosts\": [...]})")
-	f.Var(&names, "server-names", "host names that HTTP clients may use for this server, as a "+
-		"`list` with commas (default: localhost)")
-	f.Var(&memory, "max-memory", "keep at most about this `size` in memory")
-	f.Var(&limit, "journal-limit",
-		"replace the journal by a checkpoint when it reaches this `size`")
+	f := newMonitorFlags(stderr)
 	rest, code, ok := f.parse(args, monitorUsage, stdout)
 	if !ok {
 		return code
@@ -101,67 +67,18 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if len(rest) > 0 {
 		return f.mistake("unexpected argument %s: events come from stdin or from clients", rest[0])
 	}
-	if *tcp == "" && *httpAddr == "" {
-		for _, name := range []string{"public", "token-file", "tls-cert", "tls-key",
-			"max-connections", "idle-timeout"} {
-			if f.Given(name) {
-				return f.mistake("-%s needs -tcp or -http", name)
-			}
-		}
-	}
-	switch {
-	case f.Given("server-names") && *httpAddr == "":
-		return f.mistake("-server-names needs -http")
-	case f.Given("journal-limit") && *journal == "":
-		return f.mistake("-journal-limit needs -journal")
-	case *maxKept < 0 || *conns <= 0 || *idle <= 0:
-		return f.mistake("-max-states, -max-connections and -idle-timeout must be positive")
-	case (*tlsCert == "") != (*tlsKey == ""):
-		return f.mistake("-tls-cert and -tls-key belong together")
-	case *public && *token == "":
-		return f.mistake("-public needs -token-file, because anyone could send events")
-	}
-	cfg := monitor.Config{MaxStates: *maxKept, MaxBytes: int64(memory)}
-	text := *poss
-	switch {
-	case (*poss == "") == (*def == ""):
-		return f.mistake("want either -poss EXPR or -def EXPR")
-	case *def != "":
-		text = *def
-		cfg.Modality = detect.Def
-	}
-	opt := logs.Options{Format: *format}
-	if *format != "" && *format != "shiviz" && *format != "jsonl" {
-		return f.mistake("-format %s: want shiviz or jsonl", *format)
-	}
-	if *assign != "" {
-		re, err := regexp.Compile(*assign)
-		if err != nil || re.SubexpIndex("name") < 0 || re.SubexpIndex("value") < 0 {
-			return f.mistake("-assign %s: want a regular expression with groups (?<name>...) and "+
-				"(?<value>...)", *assign)
-		}
-		opt.Assign = re
-	}
-	var err error
-	if cfg.Predicate, err = predicate.Parse(text); err != nil {
+	if err := f.check(); err != nil {
 		return f.mistake("%v", err)
 	}
-	cfg.Hosts = hosts
-	c := &monitorCommand{flagSet: f, stdout: stdout, json: *asJSON, keep: *keep, predicate: text,
-		modality: cfg.Modality}
-	c.server = &monitor.Server{MaxConnections: *conns, Idle: *idle, Log: c.log}
-	c.server.Names = names
-	if *token != "" {
-		if c.server.Token, err = readToken(*token); err != nil {
-			return f.mistake("-token-file: %v", err)
-		}
+	cfg, opt, err := f.config()
+	if err != nil {
+		return f.mistake("%v", err)
 	}
-	if *tlsCert != "" {
-		cert, err := tls.LoadX509KeyPair(*tlsCert, *tlsKey)
-		if err != nil {
-			return f.mistake("-tls-cert: %v", err)
-		}
-		c.tls = &tls.Config{Certificates: []tls.Certificate{cert}}
+	c := &monitorCommand{flagSet: f.flagSet, stdout: stdout, json: f.json, keep: f.keep,
+		predicate: f.text(), modality: cfg.Modality}
+	c.server = &monitor.Server{MaxConnections: f.conns, Idle: f.idle, Log: c.log, Names: f.names}
+	if err := f.secure(c); err != nil {
+		return f.mistake("%v", err)
 	}
 	// The sockets come first: who cannot have them has touched nothing.
 	listeners := map[string]net.Listener{}
@@ -170,27 +87,160 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 			l.Close()
 		}
 	}()
-	for kind, addr := range map[string]string{"tcp": *tcp, "http": *httpAddr} {
+	for kind, addr := range map[string]string{"tcp": f.tcp, "http": f.http} {
 		if addr == "" {
 			continue
 		}
-		l, err := listen(addr, *public)
+		l, err := listen(addr, f.public)
 		if err != nil {
 			return f.mistake("-%s: %v", kind, err)
 		}
 		listeners[kind] = l
 	}
 	defer collectLater(cfg.MaxBytes)()
-	s, err := monitor.NewService(cfg, *journal, int64(limit), opt)
+	s, err := monitor.NewService(cfg, f.journal, int64(f.limit), opt)
 	if err != nil {
 		return f.mistake("%v", err)
 	}
 	defer s.Close()
 	c.s, c.server.Service = s, s
 	if d := s.Damage(); d != nil {
-		c.log("journal %s: %v", *journal, d)
+		c.log("journal %s: %v", f.journal, d)
 	}
 	return c.run(ctx, stdin, listeners["tcp"], listeners["http"])
+}
+
+// monitorFlags is the flags of `cpor monitor`.
+type monitorFlags struct {
+	*flagSet
+	poss, def              string
+	hosts, names           cliflag.List
+	tcp, http              string
+	journal                string
+	limit                  cliflag.Size
+	keep, json, public     bool
+	maxKept, conns         int
+	idle                   time.Duration
+	token, tlsCert, tlsKey string
+	memory                 cliflag.Size
+	format, assign         string
+}
+
+func newMonitorFlags(stderr io.Writer) *monitorFlags {
+	f := &monitorFlags{flagSet: newFlagSet("monitor", stderr), memory: 1 << 30,
+		limit: monitor.DefaultLimit}
+	f.StringVar(&f.poss, "poss", "", "the `predicate` that could hold")
+	f.StringVar(&f.def, "def", "", "the `predicate` that must hold")
+	f.StringVar(&f.tcp, "tcp", "", "listen for clients on this `address`")
+	f.StringVar(&f.http, "http", "", "serve HTTP on this `address`")
+	f.StringVar(&f.journal, "journal", "", "keep the events in `FILE`, and continue from there")
+	f.BoolVar(&f.keep, "keep", false, "continue after the detection")
+	f.IntVar(&f.maxKept, "max-states", 0, "keep at most `n` local states and branches in memory")
+	f.BoolVar(&f.public, "public", false,
+		"listen on addresses beyond the loopback interface, too; needs -token-file")
+	f.StringVar(&f.token, "token-file", "", "clients must know the first line of `FILE`, "+
+		"at least 16 characters")
+	f.StringVar(&f.tlsCert, "tls-cert", "", "serve TLS with the certificate in the PEM `FILE`")
+	f.StringVar(&f.tlsKey, "tls-key", "", "the certificate's key, in this PEM `FILE`")
+	f.IntVar(&f.conns, "max-connections", monitor.DefaultConnections,
+		"serve at most `n` connections at a time")
+	f.DurationVar(&f.idle, "idle-timeout", monitor.DefaultIdle,
+		"close a connection that sends nothing for this `time`")
+	f.StringVar(&f.format, "format", "",
+		"the `format` of the events: shiviz or jsonl (default: detected)")
+	f.StringVar(&f.assign, "assign", "", "finds the assignments in an event's text, see "+
+		"cpor detect")
+	f.BoolVar(&f.json, "json", false, "print JSON objects")
+	f.Var(&f.hosts, "hosts", "all hosts, as a `list` with commas (default: those in the "+
+		"predicate, or in the first line {\"hosts\": [...]})")
+	f.Var(&f.names, "server-names", "host names that HTTP clients may use for this server, as a "+
+		"`list` with commas (default: localhost)")
+	f.Var(&f.memory, "max-memory", "keep at most about this `size` in memory")
+	f.Var(&f.limit, "journal-limit",
+		"replace the journal by a checkpoint when it reaches this `size`")
+	return f
+}
+
+// check refuses flags that need others, and values that are out of range.
+func (f *monitorFlags) check() error {
+	if f.tcp == "" && f.http == "" {
+		for _, name := range []string{"public", "token-file", "tls-cert", "tls-key",
+			"max-connections", "idle-timeout"} {
+			if f.Given(name) {
+				return fmt.Errorf("-%s needs -tcp or -http", name)
+			}
+		}
+	}
+	switch {
+	case f.Given("server-names") && f.http == "":
+		return errors.New("-server-names needs -http")
+	case f.Given("journal-limit") && f.journal == "":
+		return errors.New("-journal-limit needs -journal")
+	case f.maxKept < 0 || f.conns <= 0 || f.idle <= 0:
+		return errors.New("-max-states, -max-connections and -idle-timeout must be positive")
+	case (f.tlsCert == "") != (f.tlsKey == ""):
+		return errors.New("-tls-cert and -tls-key belong together")
+	case f.public && f.token == "":
+		return errors.New("-public needs -token-file, because anyone could send events")
+	case (f.poss == "") == (f.def == ""):
+		return errors.New("want either -poss EXPR or -def EXPR")
+	}
+	return nil
+}
+
+// text returns the predicate.
+func (f *monitorFlags) text() string {
+	if f.def != "" {
+		return f.def
+	}
+	return f.poss
+}
+
+// config returns what is monitored, and how the events are read.
+func (f *monitorFlags) config() (cfg monitor.Config, opt logs.Options, err error) {
+	cfg = monitor.Config{MaxStates: f.maxKept, MaxBytes: int64(f.memory), Hosts: f.hosts}
+	if f.def != "" {
+		cfg.Modality = detect.Def
+	}
+	opt = logs.Options{Format: f.format}
+	if f.format != "" && f.format != "shiviz" && f.format != "jsonl" {
+		return cfg, opt, fmt.Errorf("-format %s: want shiviz or jsonl", f.format)
+	}
+	if opt.Assign, err = assignments(f.assign); err != nil {
+		return cfg, opt, err
+	}
+	cfg.Predicate, err = predicate.Parse(f.text())
+	return cfg, opt, err
+}
+
+// assignments returns the regular expression of -assign; nil if it was not given.
+func assignments(text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(text)
+	if err != nil || re.SubexpIndex("name") < 0 || re.SubexpIndex("value") < 0 {
+		return nil, fmt.Errorf("-assign %s: want a regular expression with groups (?<name>...) "+
+			"and (?<value>...)", text)
+	}
+	return re, nil
+}
+
+// secure gives the server its token and its certificate.
+func (f *monitorFlags) secure(c *monitorCommand) (err error) {
+	if f.token != "" {
+		if c.server.Token, err = readToken(f.token); err != nil {
+			return fmt.Errorf("-token-file: %v", err)
+		}
+	}
+	if f.tlsCert != "" {
+		cert, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+		if err != nil {
+			return fmt.Errorf("-tls-cert: %v", err)
+		}
+		c.tls = &tls.Config{Certificates: []tls.Certificate{cert}}
+	}
+	return nil
 }
 
 // collectLater makes the garbage collector run less often while little memory is
@@ -259,22 +309,7 @@ func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp,
 	defer cancel()
 	g, gctx := errgroup.WithContext(inner)
 	listening := tcp != nil || httpListener != nil
-	serve := func(l net.Listener, prefix string, serve func(context.Context, net.Listener) error) {
-		if l == nil {
-			return
-		}
-		c.log("listening on %s%v", prefix, l.Addr())
-		if c.tls != nil {
-			l = tls.NewListener(l, c.tls)
-		}
-		g.Go(func() error { return serve(gctx, l) })
-	}
-	serve(tcp, "tcp ", c.server.ServeTCP)
-	scheme := "http://"
-	if c.tls != nil {
-		scheme = "https://"
-	}
-	serve(httpListener, scheme, c.server.ServeHTTP)
+	c.serve(gctx, g, tcp, httpListener)
 	ended := make(chan struct{})
 	if !listening {
 		g.Go(func() error {
@@ -288,14 +323,52 @@ func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp,
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- g.Wait() }()
-	var err error
-	announced := false
+	announced, announceErr, err := c.wait(ctx, ended, failed)
+	if announceErr != nil {
+		return c.mistake("%v", announceErr)
+	}
+	cancel()
+	if listening { // a read of stdin cannot be interrupted: nothing waits for it
+		if e := <-failed; err == nil {
+			err = e
+		}
+	}
+	return c.result(ctx, announced, err)
+}
+
+// serve serves the clients of the listeners that are not nil.
+func (c *monitorCommand) serve(ctx context.Context, g *errgroup.Group, tcp,
+	httpListener net.Listener) {
+	scheme := "http://"
+	if c.tls != nil {
+		scheme = "https://"
+	}
+	for _, s := range []struct {
+		l      net.Listener
+		prefix string
+		serve  func(context.Context, net.Listener) error
+	}{{tcp, "tcp ", c.server.ServeTCP}, {httpListener, scheme, c.server.ServeHTTP}} {
+		if s.l == nil {
+			continue
+		}
+		c.log("listening on %s%v", s.prefix, s.l.Addr())
+		if c.tls != nil {
+			s.l = tls.NewListener(s.l, c.tls)
+		}
+		g.Go(func() error { return s.serve(ctx, s.l) })
+	}
+}
+
+// wait waits until the service has come to its end, and announces a detection. err is what failed;
+// it is in failed afterwards, too.
+func (c *monitorCommand) wait(ctx context.Context, ended <-chan struct{}, failed chan error) (
+	announced bool, announceErr, err error) {
 	detected := c.s.Detected()
 	for done := false; !done; {
 		select {
 		case <-detected:
 			if err := c.announce(); err != nil {
-				return c.mistake("%v", err)
+				return false, err, nil
 			}
 			announced, detected, done = true, nil, !c.keep
 		case <-ended:
@@ -313,18 +386,17 @@ func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp,
 		select { // the last event may have been the one
 		case <-detected:
 			if err := c.announce(); err != nil {
-				return c.mistake("%v", err)
+				return false, err, nil
 			}
 			announced = true
 		default:
 		}
 	}
-	cancel()
-	if listening { // a read of stdin cannot be interrupted: nothing waits for it
-		if e := <-failed; err == nil {
-			err = e
-		}
-	}
+	return announced, nil, err
+}
+
+// result prints how the service has come to its end, and returns the exit code.
+func (c *monitorCommand) result(ctx context.Context, announced bool, err error) int {
 	stopped := c.s.Err()
 	switch {
 	case announced && (stopped == nil || !c.keep):

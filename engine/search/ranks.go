@@ -723,6 +723,61 @@ func (k *ranks) diskFailed() string {
 // merge makes one result of all, on rank 0, and tells it to the others. stopped
 // is why the search has ended on all ranks, nil if it ran to its end.
 func (k *ranks) merge(res *Result, fault, stopped error) error {
+	rb, m, err := k.contribution(res, fault)
+	if err != nil {
+		return err
+	}
+	all, err := k.x.Gather(m)
+	if err != nil {
+		return err
+	}
+	if k.rank != 0 {
+		return k.serve(rb, res)
+	}
+	u, err := k.unite(res, all, fault)
+	if err != nil {
+		return err
+	}
+	fault = u.fault
+	res.MoreViolations += u.found.More
+	if err := res.Judge(stopped, "", u.found.Len() > 0); err != nil {
+		fault = errors.Join(fault, err)
+	}
+	var raws []engine.Raw
+	for f := range u.found.All() {
+		t, err := k.rebuild(rb, &f)
+		if k.unreadable != "" {
+			t, err = nil, &engine.Stop{Reason: k.unreadable}
+		}
+		raws = append(raws, engine.Raw{Violation: f.Violation, Trace: t, Missing: err})
+	}
+	var terr error
+	if res.Violations, terr = engine.Finish(k.run.watch.From(), plain(k.run.sys), raws,
+		&k.run.o.Options); terr != nil {
+		fault = errors.Join(fault, terr)
+	}
+	final := *res
+	final.Violations = nil
+	end := question{Result: &final, Counts: u.counted}
+	if l := k.run.o.Learning; l != nil {
+		if end.Told, err = l.Join(u.learned, len(res.Violations) > 0 && !k.run.o.All ||
+			fault != nil); err != nil {
+			return err
+		}
+	}
+	if m, err = json.Marshal(end); err != nil {
+		return err
+	}
+	if _, err = k.x.Broadcast(m); err != nil {
+		return err
+	}
+	k.merged = true
+	return errors.Join(fault, k.told(&end))
+}
+
+// contribution returns this rank's share of the result, encoded, and what it needs to rebuild
+// traces.
+func (k *ranks) contribution(res *Result, fault error) (*rebuilder, []byte, error) {
 	mine := share{Result: *res}
 	if fault != nil {
 		mine.Fault = fmt.Sprintf("rank %d: %v", k.rank, fault)
@@ -738,8 +793,7 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		})
 	}
 	mine.Failed = k.diskFailed()
-	counting := k.run.sys.Capabilities().Counting
-	if counting != nil {
+	if counting := k.run.sys.Capabilities().Counting; counting != nil {
 		mine.Executed = counting.Executed()
 	}
 	for _, c := range k.run.o.Counts {
@@ -749,46 +803,44 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		mine.Learned = l.Learned()
 	}
 	m, err := json.Marshal(&mine)
-	if err != nil {
-		return err
-	}
-	all, err := k.x.Gather(m)
-	if err != nil {
-		return err
-	}
-	if k.rank != 0 {
-		return k.serve(rb, res)
-	}
+	return rb, m, err
+}
+
+// united is what the shares of all ranks have together, beside the figures of the result.
+type united struct {
+	found   *engine.Collector[sharedFinding]
+	counted []uint64 // by Options.Counts
+	learned [][]byte // by rank
+	fault   error    // of any rank
+}
+
+// unite makes one result of the encoded shares of all ranks.
+func (k *ranks) unite(res *Result, all [][]byte, fault error) (*united, error) {
 	*res = Result{Result: engine.Result{Workers: res.Workers, Duration: res.Duration}}
-	found := engine.NewCollector[sharedFinding](&k.run.o.Options)
-	counted, learned := make([]uint64, len(k.run.o.Counts)), make([][]byte, len(all))
+	u := &united{found: engine.NewCollector[sharedFinding](&k.run.o.Options),
+		counted: make([]uint64, len(k.run.o.Counts)), learned: make([][]byte, len(all)),
+		fault: fault}
+	counting := k.run.sys.Capabilities().Counting
 	for rank, m := range all {
 		var s share
 		if err := json.Unmarshal(m, &s); err != nil {
-			return fmt.Errorf("the result of another rank cannot be read: %w", err)
+			return nil, fmt.Errorf("the result of another rank cannot be read: %w", err)
 		}
 		if counting != nil && rank != 0 {
 			counting.AddExecuted(s.Executed)
 		}
 		res.add(&s.Result)
 		res.Traffic.Largest = max(res.Traffic.Largest, float64(s.Result.States))
-		learned[rank] = s.Learned
+		u.learned[rank] = s.Learned
 		k.unreadable = cmp.Or(k.unreadable, s.Failed)
-		for i := range counted {
-			counted[i] += s.Counts[i]
+		for i := range u.counted {
+			u.counted[i] += s.Counts[i]
 		}
 		if s.Fault != "" {
-			fault = errors.Join(fault, errors.New(s.Fault))
+			u.fault = errors.Join(u.fault, errors.New(s.Fault))
 		}
-		for _, f := range s.Findings {
-			if f.State, err = k.local(nil, f.State); err != nil {
-				return fmt.Errorf("a finding of rank %d: %w", rank, err)
-			}
-			state := ""
-			if f.Violation.Kind == system.Deadlock && k.run.o.All {
-				state = k.run.workers[0].stateKeyOf(f.State, f.Tail)
-			}
-			found.Add(&f.Violation, state, func(system.Violation) sharedFinding { return f })
+		if err := k.addFindings(u.found, rank, s.Findings); err != nil {
+			return nil, err
 		}
 	}
 	res.Traffic.Largest *= float64(len(all)) / float64(max(res.States, 1))
@@ -799,40 +851,23 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		}
 		res.BytesPerState = float64(bytes) / float64(res.States)
 	}
-	res.MoreViolations += found.More
-	if err := res.Judge(stopped, "", found.Len() > 0); err != nil {
-		fault = errors.Join(fault, err)
-	}
-	var raws []engine.Raw
-	for f := range found.All() {
-		t, err := k.rebuild(rb, &f)
-		if k.unreadable != "" {
-			t, err = nil, &engine.Stop{Reason: k.unreadable}
+	return u, nil
+}
+
+// addFindings adds the findings of a rank.
+func (k *ranks) addFindings(found *engine.Collector[sharedFinding], rank int,
+	findings []sharedFinding) (err error) {
+	for _, f := range findings {
+		if f.State, err = k.local(nil, f.State); err != nil {
+			return fmt.Errorf("a finding of rank %d: %w", rank, err)
 		}
-		raws = append(raws, engine.Raw{Violation: f.Violation, Trace: t, Missing: err})
-	}
-	var terr error
-	if res.Violations, terr = engine.Finish(k.run.watch.From(), plain(k.run.sys), raws,
-		&k.run.o.Options); terr != nil {
-		fault = errors.Join(fault, terr)
-	}
-	final := *res
-	final.Violations = nil
-	end := question{Result: &final, Counts: counted}
-	if l := k.run.o.Learning; l != nil {
-		if end.Told, err = l.Join(learned, len(res.Violations) > 0 && !k.run.o.All ||
-			fault != nil); err != nil {
-			return err
+		state := ""
+		if f.Violation.Kind == system.Deadlock && k.run.o.All {
+			state = k.run.workers[0].stateKeyOf(f.State, f.Tail)
 		}
+		found.Add(&f.Violation, state, func(system.Violation) sharedFinding { return f })
 	}
-	if m, err = json.Marshal(end); err != nil {
-		return err
-	}
-	if _, err = k.x.Broadcast(m); err != nil {
-		return err
-	}
-	k.merged = true
-	return errors.Join(fault, k.told(&end))
+	return nil
 }
 
 // told takes what comes with the result.

@@ -198,6 +198,43 @@ func (c *config) goFlags() []string {
 // or flag.ErrHelp.
 func (c *config) parse(args []string) error {
 	c.define()
+	if err := c.refuse(args); err != nil {
+		return err
+	}
+	args, c.explore.Args = c.ofProgram(args)
+	var err error
+	if c.patterns, err = c.Parse(args); err != nil {
+		return err
+	}
+	if len(c.patterns) == 0 {
+		c.patterns = []string{"."}
+	}
+	if c.count > 1 {
+		c.unused = append(c.unused, "-count")
+	}
+	for _, check := range []func() error{c.checkNumbers, c.takeModel, c.chooseMachine} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(gotest.Engines, gotest.Engine(c.search)) {
+		return fmt.Errorf("-search %s: want %s", c.search, searches())
+	}
+	c.explore.NoLeaks = c.command == "test" && !c.leaks
+	if c.selected, err = gosrc.Selection(c.run, c.skip); err != nil {
+		return err
+	}
+	c.explore.Run, c.explore.Skip, c.explore.Short = c.run, c.skip, c.short
+	if c.list != "" {
+		if c.listRE, err = regexp.Compile(c.list); err != nil {
+			return fmt.Errorf("-list: %w", err)
+		}
+	}
+	return nil
+}
+
+// refuse refuses the flags of go test that have no meaning here, with the reason.
+func (c *config) refuse(args []string) error {
 	for _, a := range args {
 		if a == "--" || a == "-args" || a == "--args" {
 			break
@@ -208,21 +245,26 @@ func (c *config) parse(args []string) error {
 			return fmt.Errorf("-%s is a flag of go test that has no meaning here: %s", name, why)
 		}
 	}
-	rest := len(args) // where the arguments of the program begin
-	c.explore.Args = nil
-	if i := slices.IndexFunc(args, func(a string) bool {
-		return c.command != "test" && a == "--" || c.command == "test" &&
-			(a == "-args" || a == "--args")
-	}); i >= 0 {
-		rest, c.explore.Args = i, args[i+1:]
+	return nil
+}
+
+// ofProgram divides the arguments into ours and those of the program, which stand behind -args or,
+// of a main package, behind --.
+func (c *config) ofProgram(args []string) (ours, program []string) {
+	i := slices.IndexFunc(args, func(a string) bool {
+		if c.command != "test" {
+			return a == "--"
+		}
+		return a == "-args" || a == "--args"
+	})
+	if i < 0 {
+		return args, nil
 	}
-	var err error
-	if c.patterns, err = c.Parse(args[:rest]); err != nil {
-		return err
-	}
-	if len(c.patterns) == 0 {
-		c.patterns = []string{"."}
-	}
+	return args[:i], args[i+1:]
+}
+
+// checkNumbers refuses values that are out of range, and empty file names.
+func (c *config) checkNumbers() error {
 	switch {
 	case c.count < 1 && c.command == "test":
 		return fmt.Errorf("-count %d: want at least 1", c.count)
@@ -235,9 +277,11 @@ func (c *config) parse(args []string) error {
 	case c.Given("replay") && c.replay == "":
 		return errors.New("-replay needs a file name")
 	}
-	if c.count > 1 {
-		c.unused = append(c.unused, "-count")
-	}
+	return nil
+}
+
+// takeModel takes the flags that say what is explored of a program: time, granularity, choices.
+func (c *config) takeModel() error {
 	switch c.time {
 	case "auto", "any", "idle":
 		c.explore.Time = gosrc.Time(c.time)
@@ -257,25 +301,19 @@ func (c *config) parse(args []string) error {
 	default:
 		return fmt.Errorf("-choices %s: want map", c.choices)
 	}
-	if why := c.needsInterpreter(); c.command != "test" || c.machine == autoMachine && why != "" {
+	return nil
+}
+
+// chooseMachine chooses the machine. The native one cannot do everything.
+func (c *config) chooseMachine() error {
+	why := c.needsInterpreter()
+	switch {
+	case c.command != "test", c.machine == autoMachine && why != "":
 		c.machine = interpreted
-	} else if c.machine == nativeMachine && why != "" {
+	case c.machine == nativeMachine && why != "":
 		return fmt.Errorf("%s (-machine interpreted)", why)
-	} else if !slices.Contains([]string{autoMachine, interpreted, nativeMachine}, c.machine) {
+	case !slices.Contains([]string{autoMachine, interpreted, nativeMachine}, c.machine):
 		return fmt.Errorf("-machine %s: want auto, interpreted or native", c.machine)
-	}
-	if !slices.Contains(gotest.Engines, gotest.Engine(c.search)) {
-		return fmt.Errorf("-search %s: want %s", c.search, searches())
-	}
-	c.explore.NoLeaks = c.command == "test" && !c.leaks
-	if c.selected, err = gosrc.Selection(c.run, c.skip); err != nil {
-		return err
-	}
-	c.explore.Run, c.explore.Skip, c.explore.Short = c.run, c.skip, c.short
-	if c.list != "" {
-		if c.listRE, err = regexp.Compile(c.list); err != nil {
-			return fmt.Errorf("-list: %w", err)
-		}
 	}
 	return nil
 }
