@@ -499,34 +499,9 @@ func (m *Monitor) restore(cp *checkpoint) error {
 	}
 	m.events, m.peak, m.detected = cp.Events, cp.Peak, cp.Detected
 	m.rows = 0
-	for i, hc := range cp.Hosts {
-		h := m.hosts[i]
-		if len(hc.Last) != len(m.hosts) || len(hc.Rows) == 0 || len(hc.Sums)%8 != 0 ||
-			len(hc.Sums)/8 > int(hc.Arrived) || hc.Rows[0].At > hc.Arrived {
-			return errCheckpoint
-		}
-		h.arrived, h.last, h.rows, h.sums = hc.Arrived, hc.Last, nil, nil
-		for _, r := range hc.Rows {
-			if len(r.Clock) != len(m.hosts) || len(h.rows) > 0 && r.At <= h.rows[len(h.rows)-1].at {
-				return errCheckpoint
-			}
-			h.rows = append(h.rows, row{r.At, r.Clock})
-		}
-		m.rows += len(h.rows)
-		for at := 0; at < len(hc.Sums); at += 8 {
-			h.sums = append(h.sums, binary.LittleEndian.Uint64(hc.Sums[at:]))
-		}
-		for _, text := range hc.Early {
-			var x Event
-			if err := json.Unmarshal(text, &x); err != nil {
-				return err
-			}
-			e, err := m.fromEvent(&x)
-			if err != nil || e == nil || int(e.host) != i {
-				return errCheckpoint
-			}
-			h.early[e.own] = e
-			m.earlyBytes += int64(e.size)
+	for i := range cp.Hosts {
+		if err := m.restoreArrivals(i, &cp.Hosts[i]); err != nil {
+			return err
 		}
 	}
 	m.pruneAt = 2*m.rows + minPrune
@@ -534,32 +509,10 @@ func (m *Monitor) restore(cp *checkpoint) error {
 		m.release()
 		return nil
 	}
-	for i, hc := range cp.Hosts {
-		h := m.hosts[i]
-		if len(hc.Current) != len(h.vars) || len(hc.States) == 0 {
-			return errCheckpoint
+	for i := range cp.Hosts {
+		if err := m.restoreStates(m.hosts[i], &cp.Hosts[i]); err != nil {
+			return err
 		}
-		h.states = nil
-		h.tuples, h.tupleID, h.ofValue = nil, map[string]int32{}, nil
-		h.class, h.classID = nil, map[string]int32{}
-		if len(hc.Seen) == len(h.vars) {
-			h.seen = hc.Seen
-		}
-		set := func(values []computation.Value) {
-			for x, v := range values {
-				h.cur[x] = m.valueID(v)
-				h.sight(x, v, "before the checkpoint")
-			}
-		}
-		for _, s := range hc.States {
-			if len(s.Values) != len(h.vars) || len(s.Clock) != len(m.hosts) {
-				return errCheckpoint
-			}
-			set(s.Values)
-			h.states = append(h.states, state{s.At, s.Clock, h.tuple(), s.Text, s.Later})
-			m.textBytes += int64(len(s.Text))
-		}
-		set(hc.Current)
 	}
 	for i, p := range m.parts {
 		p.forget()
@@ -568,4 +521,67 @@ func (m *Monitor) restore(cp *checkpoint) error {
 		}
 	}
 	return m.advance(-1)
+}
+
+// restoreArrivals restores what has arrived of a host: clocks, checksums, and events that came
+// early.
+func (m *Monitor) restoreArrivals(i int, hc *hostCheckpoint) error {
+	h := m.hosts[i]
+	if len(hc.Last) != len(m.hosts) || len(hc.Rows) == 0 || len(hc.Sums)%8 != 0 ||
+		len(hc.Sums)/8 > int(hc.Arrived) || hc.Rows[0].At > hc.Arrived {
+		return errCheckpoint
+	}
+	h.arrived, h.last, h.rows, h.sums = hc.Arrived, hc.Last, nil, nil
+	for _, r := range hc.Rows {
+		if len(r.Clock) != len(m.hosts) || len(h.rows) > 0 && r.At <= h.rows[len(h.rows)-1].at {
+			return errCheckpoint
+		}
+		h.rows = append(h.rows, row{r.At, r.Clock})
+	}
+	m.rows += len(h.rows)
+	for at := 0; at < len(hc.Sums); at += 8 {
+		h.sums = append(h.sums, binary.LittleEndian.Uint64(hc.Sums[at:]))
+	}
+	for _, text := range hc.Early {
+		var x Event
+		if err := json.Unmarshal(text, &x); err != nil {
+			return err
+		}
+		e, err := m.fromEvent(&x)
+		if err != nil || e == nil || int(e.host) != i {
+			return errCheckpoint
+		}
+		h.early[e.own] = e
+		m.earlyBytes += int64(e.size)
+	}
+	return nil
+}
+
+// restoreStates restores the local states of a host that are still needed.
+func (m *Monitor) restoreStates(h *host, hc *hostCheckpoint) error {
+	if len(hc.Current) != len(h.vars) || len(hc.States) == 0 {
+		return errCheckpoint
+	}
+	h.states = nil
+	h.tuples, h.tupleID, h.ofValue = nil, map[string]int32{}, nil
+	h.class, h.classID = nil, map[string]int32{}
+	if len(hc.Seen) == len(h.vars) {
+		h.seen = hc.Seen
+	}
+	set := func(values []computation.Value) {
+		for x, v := range values {
+			h.cur[x] = m.valueID(v)
+			h.sight(x, v, "before the checkpoint")
+		}
+	}
+	for _, s := range hc.States {
+		if len(s.Values) != len(h.vars) || len(s.Clock) != len(m.hosts) {
+			return errCheckpoint
+		}
+		set(s.Values)
+		h.states = append(h.states, state{s.At, s.Clock, h.tuple(), s.Text, s.Later})
+		m.textBytes += int64(len(s.Text))
+	}
+	set(hc.Current)
+	return nil
 }

@@ -323,67 +323,28 @@ func (c *checker) check() error {
 	}
 	c.start, c.before = time.Now(), c.r.Time
 	defer func() { c.r.Time = c.spent() }()
-	so := statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers,
-		MaxBytes: c.watch.Memory().ForStores()}
 	var from *saved
 	if c.keeping != nil {
 		from = c.keeping.from
 	}
-	if from != nil {
-		if from.Pass < 0 || from.Pass >= len(passes) {
-			return engine.Unreadable(errors.New("there is no such conjunct"))
-		}
-		if c.store, c.mark, err = checkpoint.RestoreStore(c.keeping.c.From, so); errors.Is(err,
-			statestore.ErrFull) {
-			return errNoRoom
-		} else if err != nil {
-			return err
-		}
-	} else {
-		c.mark = checkpoint.Mark{} // that of another store says nothing about this one
-		if c.store, err = statestore.New(so); err != nil {
-			return err
-		}
-		if found, err := c.initialStates(); err != nil || found {
-			return err
-		}
+	if from != nil && (from.Pass < 0 || from.Pass >= len(passes)) {
+		return engine.Unreadable(errors.New("there is no such conjunct"))
+	}
+	if over, err := c.openStore(from); err != nil || over {
+		return err
 	}
 	c.r.Verdict = engine.Pass
-	threads := 0
-	if c.o.Fair && !c.o.Strong {
-		threads = 1
-		for _, st := range c.sys.Initial() {
-			c.m.Load(st)
-			threads = max(threads, c.m.NumThreads())
-		}
+	least := c.threads()
+	threads := least
+	first := 0
+	if from != nil {
+		first = from.Pass
 	}
-	least := threads
-	for i, p := range passes {
-		if from != nil && i < from.Pass {
-			continue
-		}
+	for i := first; i < len(passes); i++ {
+		p := passes[i]
 		var s *exploration
-		for {
-			workers := c.o.Workers
-			if from != nil {
-				threads, workers = from.Threads, max(workers, len(from.Workers))
-			}
-			s, err = c.newSearch(p, threads, workers)
-			if err != nil {
-				return err
-			}
-			if from != nil {
-				if err := c.resume(s); err != nil {
-					return err
-				}
-				c.keeping.from, from = nil, nil
-			}
-			s.least = least
-			c.current.Store(s)
-			if err = c.explore(s, i); !errors.Is(err, errThreads) {
-				break
-			}
-			threads = moreThreads(threads)
+		if s, threads, err = c.pass(p, i, least, threads); s == nil {
+			return err
 		}
 		c.count(s)
 		if err := c.explain(err); err != nil {
@@ -408,6 +369,71 @@ func (c *checker) check() error {
 		c.r.Vacuous, c.r.Empty = c.vacuous()
 	}
 	return nil
+}
+
+// openStore makes the store, or restores that of a checkpoint, if there is one. over tells that the
+// initial states already decide.
+func (c *checker) openStore(from *saved) (over bool, err error) {
+	so := statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers,
+		MaxBytes: c.watch.Memory().ForStores()}
+	if from == nil {
+		c.mark = checkpoint.Mark{} // that of another store says nothing about this one
+		if c.store, err = statestore.New(so); err != nil {
+			return false, err
+		}
+		return c.initialStates()
+	}
+	c.store, c.mark, err = checkpoint.RestoreStore(c.keeping.c.From, so)
+	if errors.Is(err, statestore.ErrFull) {
+		return false, errNoRoom
+	}
+	return false, err
+}
+
+// threads returns the number of threads that weak fairness begins with: those of the initial
+// states. It is 0 if nothing has to be weakly fair.
+func (c *checker) threads() int {
+	if !c.o.Fair || c.o.Strong {
+		return 0
+	}
+	threads := 1
+	for _, st := range c.sys.Initial() {
+		c.m.Load(st)
+		threads = max(threads, c.m.NumThreads())
+	}
+	return threads
+}
+
+// pass explores the product with the i-th automaton, for more threads each time that a state has
+// more than are provided for. It returns the exploration, nil if there is none, and the number of
+// threads.
+func (c *checker) pass(p pass, i, least, threads int) (*exploration, int, error) {
+	for {
+		var from *saved
+		if c.keeping != nil {
+			from = c.keeping.from
+		}
+		workers := c.o.Workers
+		if from != nil {
+			threads, workers = from.Threads, max(workers, len(from.Workers))
+		}
+		s, err := c.newSearch(p, threads, workers)
+		if err != nil {
+			return nil, threads, err
+		}
+		if from != nil {
+			if err := c.resume(s); err != nil {
+				return nil, threads, err
+			}
+			c.keeping.from = nil
+		}
+		s.least = least
+		c.current.Store(s)
+		if err = c.explore(s, i); !errors.Is(err, errThreads) {
+			return s, threads, err
+		}
+		threads = moreThreads(threads)
+	}
 }
 
 // newSearch prepares a pass.

@@ -184,110 +184,113 @@ func (p *Program) lay(t types.Type) *Type {
 	list := append(*p.typeList.Load(), x) // readers see a shorter part of the same array
 	x.ID = uint32(len(list) - 1)
 	p.typeList.Store(&list)
-	word := func(k Kind) { x.Kind, x.Size, x.Plain = k, 1, true }
-	ref := func(k Kind) {
-		word(k)
-		x.Refs = []Ref{{0, RefPointer}}
-	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		switch u.Kind() {
-		case types.Bool, types.UntypedBool:
-			word(Bool)
-		case types.Int8:
-			word(Int8)
-		case types.Int16:
-			word(Int16)
-		case types.Int32, types.UntypedRune:
-			word(Int32)
-		case types.Int, types.Int64, types.UntypedInt:
-			word(Int64)
-		case types.Uint8:
-			word(Uint8)
-		case types.Uint16:
-			word(Uint16)
-		case types.Uint32:
-			word(Uint32)
-		case types.Uint, types.Uint64:
-			word(Uint64)
-		case types.Uintptr:
-			word(Uintptr)
-		case types.Float32:
-			word(Float32)
-			x.Plain = false
-		case types.Float64, types.UntypedFloat:
-			word(Float64)
-			x.Plain = false
-		case types.Complex64:
-			x.Kind, x.Size = Complex64, 2
-		case types.Complex128, types.UntypedComplex:
-			x.Kind, x.Size = Complex128, 2
-		case types.String, types.UntypedString:
-			word(String)
-		case types.UnsafePointer, types.UntypedNil:
-			ref(Pointer)
-		}
+		x.layBasic(u.Kind())
 	case *types.Pointer:
-		ref(Pointer)
+		x.reference(Pointer)
 		p.referring = append(p.referring, x)
 	case *types.Map:
-		ref(Map)
+		x.reference(Map)
 		p.referring = append(p.referring, x)
 	case *types.Chan:
-		ref(Chan)
+		x.reference(Chan)
 		p.referring = append(p.referring, x)
 	case *types.Slice:
 		x.Kind, x.Size = Slice, 3
 		x.Refs = []Ref{{0, RefPointer}}
 		p.referring = append(p.referring, x)
 	case *types.Signature:
-		word(Function)
+		x.word(Function)
 		x.Refs = []Ref{{0, RefFunc}}
 	case *types.Interface:
 		x.Kind, x.Size = Interface, 2
 		x.Refs = []Ref{{0, RefInterface}}
 	case *types.Struct:
-		x.Kind, x.Plain = Struct, true
-		for i := range u.NumFields() {
-			x.add(u.Field(i).Name(), p.lay(u.Field(i).Type()))
-			if u.Field(i).Name() == "_" {
-				x.Plain = false
-			}
-		}
-		if n, ok := t.(*types.Named); ok {
-			name := types.TypeString(n, nil)
-			if c, ok := counters[name]; ok {
-				x.Locks = []Lock{{0, x.Size, c}}
-			}
-			if name == "reflect.Value" {
-				x.Reflect, x.Plain = true, false
-			}
-		}
+		p.layStruct(x, u)
 	case *types.Tuple:
 		x.Kind = Tuple
 		for i := range u.Len() {
 			x.add(u.At(i).Name(), p.lay(u.At(i).Type()))
 		}
 	case *types.Array:
-		x.Kind, x.Len, x.Elem = Array, int(u.Len()), p.lay(u.Elem())
-		x.Plain = x.Elem.Plain
-		x.Size = x.Len * x.Elem.Size
-		if len(x.Elem.Refs) > 0 {
-			for i := range x.Len {
-				for _, r := range x.Elem.Refs {
-					x.Refs = append(x.Refs, Ref{i*x.Elem.Size + r.Off, r.Kind})
-				}
-			}
-		}
-		if len(x.Elem.Locks) > 0 {
-			for i := range x.Len {
-				x.addLocks(i*x.Elem.Size, x.Elem)
-			}
-		}
+		x.layArray(int(u.Len()), p.lay(u.Elem()))
 	case *types.TypeParam:
 		panic(fmt.Sprintf("a type parameter is left: %v", t))
 	}
 	return x
+}
+
+// word makes x a type of one word.
+func (x *Type) word(k Kind) { x.Kind, x.Size, x.Plain = k, 1, true }
+
+// reference makes x a type of one word that is a reference.
+func (x *Type) reference(k Kind) {
+	x.word(k)
+	x.Refs = []Ref{{0, RefPointer}}
+}
+
+// basicKinds is the kinds of the basic types of one word without references.
+var basicKinds = map[types.BasicKind]Kind{
+	types.Bool: Bool, types.UntypedBool: Bool, types.Int8: Int8, types.Int16: Int16,
+	types.Int32: Int32, types.UntypedRune: Int32, types.Int: Int64, types.Int64: Int64,
+	types.UntypedInt: Int64, types.Uint8: Uint8, types.Uint16: Uint16, types.Uint32: Uint32,
+	types.Uint: Uint64, types.Uint64: Uint64, types.Uintptr: Uintptr, types.Float32: Float32,
+	types.Float64: Float64, types.UntypedFloat: Float64, types.String: String,
+	types.UntypedString: String,
+}
+
+func (x *Type) layBasic(b types.BasicKind) {
+	switch b {
+	case types.Complex64:
+		x.Kind, x.Size = Complex64, 2
+	case types.Complex128, types.UntypedComplex:
+		x.Kind, x.Size = Complex128, 2
+	case types.UnsafePointer, types.UntypedNil:
+		x.reference(Pointer)
+	default:
+		if k, ok := basicKinds[b]; ok {
+			x.word(k)
+			x.Plain = k != Float32 && k != Float64
+		}
+	}
+}
+
+func (p *Program) layStruct(x *Type, u *types.Struct) {
+	x.Kind, x.Plain = Struct, true
+	for i := range u.NumFields() {
+		x.add(u.Field(i).Name(), p.lay(u.Field(i).Type()))
+		if u.Field(i).Name() == "_" {
+			x.Plain = false
+		}
+	}
+	if n, ok := x.T.(*types.Named); ok {
+		name := types.TypeString(n, nil)
+		if c, ok := counters[name]; ok {
+			x.Locks = []Lock{{0, x.Size, c}}
+		}
+		if name == "reflect.Value" {
+			x.Reflect, x.Plain = true, false
+		}
+	}
+}
+
+func (x *Type) layArray(n int, elem *Type) {
+	x.Kind, x.Len, x.Elem = Array, n, elem
+	x.Plain = elem.Plain
+	x.Size = n * elem.Size
+	if len(elem.Refs) > 0 {
+		for i := range n {
+			for _, r := range elem.Refs {
+				x.Refs = append(x.Refs, Ref{i*elem.Size + r.Off, r.Kind})
+			}
+		}
+	}
+	if len(elem.Locks) > 0 {
+		for i := range n {
+			x.addLocks(i*elem.Size, elem)
+		}
+	}
 }
 
 func (x *Type) addLocks(at int, f *Type) {

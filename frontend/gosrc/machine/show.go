@@ -635,17 +635,7 @@ func (m *Machine) doing(g *goroutine) string {
 	}
 	switch i.Op {
 	case compile.Go:
-		name := f.fn.Calls[i.N].Name
-		c := &f.fn.Calls[i.N]
-		switch fn := c.Func; {
-		case fn != nil:
-			name = shortFunc(fn)
-		case i.K == compile.Kind(compile.CallV-compile.CallF):
-			if fn := m.funcOf(r[c.Value]); fn != nil {
-				name = shortFunc(fn)
-			}
-		}
-		return "go " + name
+		return m.doingGo(f, i, r)
 	case compile.Send:
 		return "send " + m.valueText(f.fn.Types[i.N], r[i.B:]) + " to " + m.chanName(r[i.A])
 	case compile.Recv:
@@ -666,45 +656,65 @@ func (m *Machine) doing(g *goroutine) string {
 	case compile.PickMap:
 		return "range over a map: any key"
 	case compile.Sync:
-		full := natives[i.N].name
-		if drawsRandom(i) {
-			return syncTexts["internal/cpor.Rand"]
-		}
-		object := ""
-		if len(f.fn.ParamTypes) > 0 && f.fn.ParamTypes[0].Kind == compile.Pointer {
-			object = m.pointee(r[0])
-		}
-		if s, ok := syncTexts[full]; ok {
-			if strings.Contains(s, "%s") {
-				s = fmt.Sprintf(s, object)
-			}
-			return s
-		}
-		if full == "sync.condNotify" {
-			if r[1] == 1 {
-				return "Cond.Broadcast " + object + m.nobody(r[0])
-			}
-			return "Cond.Signal " + object + m.nobody(r[0])
-		}
-		name := strings.NewReplacer("(*sync.", "", "sync/atomic.", "atomic.", "internal/cpor.", "",
-			")", "").Replace(full)
-		if name == "WaitGroup.Add" && int64(r[1]) < 0 {
-			return "WaitGroup.Done " + object
-		} else if name == "WaitGroup.Add" {
-			return fmt.Sprintf("WaitGroup.Add %s %d", object, int64(r[1]))
-		}
-		if strings.HasPrefix(name, "atomic.") {
-			for _, k := range []string{"Int32", "Int64", "Uint32", "Uint64", "Uintptr", "Pointer"} {
-				name = strings.TrimSuffix(name, k)
-			}
-			name = strings.Replace(name, ".add", ".Add", 1)
-		}
-		if object != "" {
-			return name + " " + object
-		}
-		return name
+		return m.doingSync(f, i, r)
 	}
 	return ""
+}
+
+// doingGo says which goroutine a statement starts.
+func (m *Machine) doingGo(f *frame, i *compile.Instr, r []uint64) string {
+	name := f.fn.Calls[i.N].Name
+	c := &f.fn.Calls[i.N]
+	switch fn := c.Func; {
+	case fn != nil:
+		name = shortFunc(fn)
+	case i.K == compile.Kind(compile.CallV-compile.CallF):
+		if fn := m.funcOf(r[c.Value]); fn != nil {
+			name = shortFunc(fn)
+		}
+	}
+	return "go " + name
+}
+
+// doingSync says which operation of the libraries for synchronization is called.
+func (m *Machine) doingSync(f *frame, i *compile.Instr, r []uint64) string {
+	full := natives[i.N].name
+	if drawsRandom(i) {
+		return syncTexts["internal/cpor.Rand"]
+	}
+	object := ""
+	if len(f.fn.ParamTypes) > 0 && f.fn.ParamTypes[0].Kind == compile.Pointer {
+		object = m.pointee(r[0])
+	}
+	if s, ok := syncTexts[full]; ok {
+		if strings.Contains(s, "%s") {
+			s = fmt.Sprintf(s, object)
+		}
+		return s
+	}
+	if full == "sync.condNotify" {
+		if r[1] == 1 {
+			return "Cond.Broadcast " + object + m.nobody(r[0])
+		}
+		return "Cond.Signal " + object + m.nobody(r[0])
+	}
+	name := strings.NewReplacer("(*sync.", "", "sync/atomic.", "atomic.", "internal/cpor.", "",
+		")", "").Replace(full)
+	if name == "WaitGroup.Add" && int64(r[1]) < 0 {
+		return "WaitGroup.Done " + object
+	} else if name == "WaitGroup.Add" {
+		return fmt.Sprintf("WaitGroup.Add %s %d", object, int64(r[1]))
+	}
+	if strings.HasPrefix(name, "atomic.") {
+		for _, k := range []string{"Int32", "Int64", "Uint32", "Uint64", "Uintptr", "Pointer"} {
+			name = strings.TrimSuffix(name, k)
+		}
+		name = strings.Replace(name, ".add", ".Add", 1)
+	}
+	if object != "" {
+		return name + " " + object
+	}
+	return name
 }
 
 // nobody says that nobody waits at a Cond.

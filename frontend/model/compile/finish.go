@@ -67,9 +67,55 @@ func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
 // each segment loads and stores.
 func (g *gen) finish() {
 	p := g.p
-	// Each select, poll, go and print table belongs to one instruction, so that renaming
-	// registers in place is done once for each.
 	k := int32(len(p.Consts))
+	g.resolve(k)
+	for _, tt := range p.Threads {
+		p.Dynamic = p.Dynamic || tt.creates(p)
+	}
+	p.NumReg = int(k + g.maxReg)
+	p.PCBits = bits.Len(uint(len(p.Points) + len(p.Sites)))
+	if p.Rendezvous {
+		p.WaitBits = 8 // none, parked, or matched with one of 250 cases
+	}
+	if p.Init >= 0 {
+		for _, at := range p.reach(p.Init, false) {
+			op := p.Code[at].Op
+			p.InitChoose = p.InitChoose || op == OpChoose || op == OpChoice || op == OpSelect
+		}
+	}
+	if p.Dynamic || p.InitChoose {
+		p.TypeBits = bits.Len(uint(len(p.Threads) - 1))
+	}
+	g.layoutSlots(k)
+	for _, tt := range p.Threads {
+		for i := range tt.Watched {
+			tt.Watched[i].atPoints(len(p.Points))
+		}
+		tt.Start.Thread = tt
+		tt.Start.alive = nil
+		p.analyse(&tt.Start, tt.Entry, p.varsOf(tt), true)
+	}
+	for i := range p.Points {
+		pt := &p.Points[i]
+		if !pt.Ended {
+			p.analyse(pt, pt.Entry, p.varsOf(pt.Thread), false)
+		}
+		p.MayChoose = p.MayChoose || pt.Choice
+	}
+	var unused []*resolve.Object
+	for _, f := range g.r.Funcs {
+		if !g.called[f] {
+			unused = append(unused, f)
+		}
+	}
+	p.Cover.finish(p, unused)
+}
+
+// resolve replaces labels by places in the code, and numbers registers: those of the k constants
+// come first. Each select, poll, go and print table belongs to one instruction, so that renaming
+// registers in place is done once for each.
+func (g *gen) resolve(k int32) {
+	p := g.p
 	for i := range p.Code {
 		in := &p.Code[i]
 		switch in.Op {
@@ -88,25 +134,13 @@ func (g *gen) finish() {
 			t[i] = g.labels[t[i]]
 		}
 	}
-	for _, tt := range p.Threads {
-		p.Dynamic = p.Dynamic || tt.creates(p)
-	}
-	p.NumReg = int(k + g.maxReg)
-	p.PCBits = bits.Len(uint(len(p.Points) + len(p.Sites)))
-	if p.Rendezvous {
-		p.WaitBits = 8 // none, parked, or matched with one of 250 cases
-	}
-	if p.Init >= 0 {
-		for _, at := range p.reach(p.Init, false) {
-			op := p.Code[at].Op
-			p.InitChoose = p.InitChoose || op == OpChoose || op == OpChoice || op == OpSelect
-		}
-	}
-	if p.Dynamic || p.InitChoose {
-		p.TypeBits = bits.Len(uint(len(p.Threads) - 1))
-	}
-	all := append(slices.Clone(p.Threads), p.InitThread)
-	for _, tt := range all {
+}
+
+// layoutSlots gives the variables of all threads, and of properties, their registers behind the k
+// constants and their places in the slots.
+func (g *gen) layoutSlots(k int32) {
+	p := g.p
+	for _, tt := range append(slices.Clone(p.Threads), p.InitThread) {
 		if tt == nil {
 			continue
 		}
@@ -130,36 +164,18 @@ func (g *gen) finish() {
 		q := &p.Props[i]
 		q.Bits = g.layoutFrame(q.Thread.Vars, q.Thread, 0)
 	}
-	for _, tt := range p.Threads {
-		for i := range tt.Watched {
-			w := &tt.Watched[i]
-			if w.Var != nil {
-				w.Points = make([]bool, len(p.Points))
-				for _, pt := range w.Var.points {
-					w.Points[pt] = true
-				}
-			} else {
-				w.Points = append(w.Points, make([]bool, len(p.Points)-len(w.Points))...)
-			}
-		}
-		tt.Start.Thread = tt
-		tt.Start.alive = nil
-		p.analyse(&tt.Start, tt.Entry, p.varsOf(tt), true)
+}
+
+// atPoints computes at which of n points the watched label or variable is.
+func (w *Watch) atPoints(n int) {
+	if w.Var == nil {
+		w.Points = append(w.Points, make([]bool, n-len(w.Points))...)
+		return
 	}
-	for i := range p.Points {
-		pt := &p.Points[i]
-		if !pt.Ended {
-			p.analyse(pt, pt.Entry, p.varsOf(pt.Thread), false)
-		}
-		p.MayChoose = p.MayChoose || pt.Choice
+	w.Points = make([]bool, n)
+	for _, pt := range w.Var.points {
+		w.Points[pt] = true
 	}
-	var unused []*resolve.Object
-	for _, f := range g.r.Funcs {
-		if !g.called[f] {
-			unused = append(unused, f)
-		}
-	}
-	p.Cover.finish(p, unused)
 }
 
 // varsOf returns the kept variables of a thread type by register.
@@ -298,23 +314,10 @@ func (p *Program) reach(entry int, across bool) []int {
 // written and that is alive at the point reached.
 func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool) {
 	code := p.reach(entry, false)
+	p.classify(pt, code)
 	written := map[*Var]bool{}
-	blocks, chooses := false, false
-	selects := 0
 	for _, at := range code {
-		in := p.Code[at]
-		switch in.Op {
-		case OpChoose, OpChoice, OpNotify, OpSignal:
-			pt.Choice, chooses = true, true
-		case OpSelect:
-			selects++
-			pt.Choice = pt.Choice || p.choosesCase(&in)
-		case OpTimeout:
-			pt.Timeout = true
-		case OpBlock, OpLock, OpEnter, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait, OpCondWoken:
-			blocks = true
-		}
-		p.eachRegister(in, func(r int32, write bool) {
+		p.eachRegister(p.Code[at], func(r int32, write bool) {
 			if v := vars[r]; v != nil && v.Kept && write {
 				written[v] = true
 			}
@@ -325,58 +328,13 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 			written[v] = true
 		}
 	}
-	pt.Retry = pt.Choice && (blocks || selects > 1 || chooses && selects > 0 || p.decidesLate(code))
 	pt.Blocks = p.blocking(code)
 	pt.Shape = p.shape(pt, code)
-
-	// Liveness by iteration to a fixed point.
-	live := map[int]map[*Var]bool{}
-	for _, at := range code {
-		live[at] = map[*Var]bool{}
-	}
-	for changed := true; changed; {
-		changed = false
-		for i := len(code) - 1; i >= 0; i-- {
-			at := code[i]
-			now := map[*Var]bool{}
-			in := p.Code[at]
-			if in.Op == OpBound && in.A >= 0 {
-				for _, v := range p.Points[in.A].alive {
-					if written[v] {
-						now[v] = true
-					}
-				}
-			}
-			for _, s := range p.next(at, nil) {
-				for r := range live[s] {
-					now[r] = true
-				}
-			}
-			var reads []*Var
-			p.eachRegister(in, func(r int32, write bool) {
-				v := vars[r]
-				switch {
-				case v == nil:
-				case write && !conditional(in):
-					delete(now, v)
-				case write:
-				default:
-					reads = append(reads, v)
-				}
-			})
-			for _, v := range reads {
-				now[v] = true
-			}
-			if len(now) != len(live[at]) {
-				live[at], changed = now, true
-			}
-		}
-	}
 	alive := map[*Var]bool{}
 	for _, v := range pt.alive {
 		alive[v] = true
 	}
-	for v := range live[entry] {
+	for v := range p.liveness(code, vars, written)[entry] {
 		if start && slices.Contains(pt.Thread.Params, v) {
 			continue
 		}
@@ -393,6 +351,88 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 			continue
 		}
 		pt.Exits = append(pt.Exits, p.exit(pt, alive, written, in.A))
+	}
+}
+
+// classify computes Choice, Timeout and Retry of a segment with this code.
+func (p *Program) classify(pt *Point, code []int) {
+	blocks, chooses := false, false
+	selects := 0
+	for _, at := range code {
+		in := p.Code[at]
+		switch in.Op {
+		case OpChoose, OpChoice, OpNotify, OpSignal:
+			pt.Choice, chooses = true, true
+		case OpSelect:
+			selects++
+			pt.Choice = pt.Choice || p.choosesCase(&in)
+		case OpTimeout:
+			pt.Timeout = true
+		case OpBlock, OpLock, OpEnter, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait, OpCondWoken:
+			blocks = true
+		}
+	}
+	pt.Retry = pt.Choice && (blocks || selects > 1 || chooses && selects > 0 || p.decidesLate(code))
+}
+
+// liveness returns the variables that are live before each instruction of a segment, by iteration
+// to a fixed point.
+func (p *Program) liveness(code []int, vars map[int32]*Var,
+	written map[*Var]bool) map[int]map[*Var]bool {
+	live := map[int]map[*Var]bool{}
+	for _, at := range code {
+		live[at] = map[*Var]bool{}
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := len(code) - 1; i >= 0; i-- {
+			at := code[i]
+			now := p.liveBehind(at, live, written)
+			p.liveBefore(p.Code[at], vars, now)
+			if len(now) != len(live[at]) {
+				live[at], changed = now, true
+			}
+		}
+	}
+	return live
+}
+
+// liveBehind returns the variables that are live behind an instruction: those of what comes next,
+// and at an exit those written that are alive at its point.
+func (p *Program) liveBehind(at int, live map[int]map[*Var]bool,
+	written map[*Var]bool) map[*Var]bool {
+	now := map[*Var]bool{}
+	if in := p.Code[at]; in.Op == OpBound && in.A >= 0 {
+		for _, v := range p.Points[in.A].alive {
+			if written[v] {
+				now[v] = true
+			}
+		}
+	}
+	for _, s := range p.next(at, nil) {
+		for r := range live[s] {
+			now[r] = true
+		}
+	}
+	return now
+}
+
+// liveBefore makes the variables that are live behind an instruction those that are before it.
+func (p *Program) liveBefore(in Instr, vars map[int32]*Var, now map[*Var]bool) {
+	var reads []*Var
+	p.eachRegister(in, func(r int32, write bool) {
+		v := vars[r]
+		switch {
+		case v == nil:
+		case write && !conditional(in):
+			delete(now, v)
+		case write:
+		default:
+			reads = append(reads, v)
+		}
+	})
+	for _, v := range reads {
+		now[v] = true
 	}
 }
 
