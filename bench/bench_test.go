@@ -433,7 +433,8 @@ func TestCorpusReport(t *testing.T) {
 			cpu := time.Duration(millis+round) * time.Millisecond
 			ms = append(ms, Measurement{Benchmark: runs[k].Model, Params: ps, Tool: tool,
 				Config: temporalConfig(property, config), Round: round,
-				Outcome: Outcome{Status: Done, States: uint64(100 * millis), Wall: cpu / 2, CPU: cpu}})
+				Outcome: Outcome{Status: Done, States: uint64(100 * millis), Wall: cpu / 2,
+					CPU: cpu}})
 		}
 		for round := 1; round <= 3; round++ {
 			record("cpor", config("transparent", 1), round, 10+k%7)

@@ -49,94 +49,26 @@ var faultMessages = [numFaults]string{
 // New checks a program and makes a system of it. The program must not be
 // changed afterwards. The error lists everything that is wrong with it.
 func New(p *Program) (system.System, error) {
+	c := &checking{p: p, index: map[string]int{}}
 	s := &toy{Program: p}
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	index := map[string]int{}
 	for i, t := range p.threads {
-		if _, twice := index[t.name]; twice {
-			bad("thread %s is declared twice", t.name)
+		if _, twice := c.index[t.name]; twice {
+			c.bad("thread %s is declared twice", t.name)
 		}
-		index[t.name] = i
+		c.index[t.name] = i
 		s.regs = max(s.regs, t.regs)
 	}
 	for _, v := range p.vars {
 		if len(v.init) == 0 {
-			bad("variable %s has no cell", v.name)
+			c.bad("variable %s has no cell", v.name)
 		}
 	}
 	for _, t := range p.threads {
-		t.failures = nil
-		for n, node := range t.code {
-			if len(node.Cases) == 0 {
-				bad("%s:%d: a node without a case", t.name, n)
-			}
-			col := 1
-			check := func(part any) {
-				switch part := part.(type) {
-				case *assertStmt:
-					part.failure = len(t.failures)
-					t.failures = append(t.failures, &system.Violation{Kind: part.kind,
-						Message: part.message, Pos: system.Pos{File: t.name, Line: n + 1,
-							Col: col}})
-					col++
-				case *setStmt:
-					if part.reg < 0 || part.reg >= t.regs {
-						bad("%s:%d: no register %d", t.name, n, part.reg)
-					}
-				case regExpr:
-					if part < 0 || int(part) >= t.regs {
-						bad("%s:%d: no register %d", t.name, n, part)
-					}
-				case *gotoStmt:
-					if part.node < 0 || part.node > len(t.code) {
-						bad("%s:%d: no node %d", t.name, n, part.node)
-					}
-				case *spawnStmt:
-					code, ok := index[part.name]
-					if !ok {
-						bad("%s:%d: no thread %s", t.name, n, part.name)
-					} else if len(part.args) > p.threads[code].regs {
-						bad("%s:%d: too many arguments for %s", t.name, n, part.name)
-					}
-					part.code = code
-				case *binExpr:
-					switch part.op {
-					case "+", "-", "*", "%", "==", "!=", "<", "<=", "&&", "||":
-					default:
-						bad("%s:%d: no operator %s", t.name, n, part.op)
-					}
-				}
-			}
-			for _, c := range node.Cases {
-				if c.Guard != nil {
-					c.Guard.each(check)
-				}
-				for _, st := range c.Body {
-					st.each(check)
-				}
-			}
-		}
-		for n := range t.code {
-			for f := range numFaults {
-				t.failures = append(t.failures, &system.Violation{Kind: system.Runtime,
-					Message: faultMessages[f], Pos: system.Pos{File: t.name, Line: n + 1}})
-			}
-		}
+		c.thread(t)
 	}
-	if len(p.starts) == 0 {
-		bad("no thread is started")
-	}
-	for _, st := range p.starts {
-		code, ok := index[st.thread]
-		if !ok {
-			bad("start of %s: no such thread", st.thread)
-		} else if len(st.args) > p.threads[code].regs {
-			bad("start of %s: too many arguments", st.thread)
-		}
-	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	c.starts()
+	if len(c.errs) > 0 {
+		return nil, errors.Join(c.errs...)
 	}
 
 	s.records = max(len(p.starts), p.MaxThreads)
@@ -149,13 +81,110 @@ func New(p *Program) (system.System, error) {
 	for _, st := range p.starts {
 		rec := make([]uint64, s.recordLen())
 		rec[0] = 1
-		rec[1] = uint64(index[st.thread]) << codeShift
+		rec[1] = uint64(c.index[st.thread]) << codeShift
 		for i, a := range st.args {
 			rec[2+i] = uint64(a)
 		}
 		s.initial = append(s.initial, rec...)
 	}
 	return s, nil
+}
+
+// checking is a program that is checked, and what is wrong with it.
+type checking struct {
+	p     *Program
+	index map[string]int // of the threads
+	errs  []error
+}
+
+func (c *checking) bad(format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf(format, args...))
+}
+
+// thread checks a thread, resolves the names in it, and makes its violations.
+func (c *checking) thread(t *thread) {
+	t.failures = nil
+	for n, node := range t.code {
+		if len(node.Cases) == 0 {
+			c.bad("%s:%d: a node without a case", t.name, n)
+		}
+		col := 1
+		check := func(part any) {
+			if a, ok := part.(*assertStmt); ok {
+				a.failure = len(t.failures)
+				t.failures = append(t.failures, &system.Violation{Kind: a.kind,
+					Message: a.message, Pos: system.Pos{File: t.name, Line: n + 1, Col: col}})
+				col++
+				return
+			}
+			if err := c.part(t, part); err != nil {
+				c.bad("%s:%d: %w", t.name, n, err)
+			}
+		}
+		for _, c := range node.Cases {
+			if c.Guard != nil {
+				c.Guard.each(check)
+			}
+			for _, st := range c.Body {
+				st.each(check)
+			}
+		}
+	}
+	for n := range t.code {
+		for f := range numFaults {
+			t.failures = append(t.failures, &system.Violation{Kind: system.Runtime,
+				Message: faultMessages[f], Pos: system.Pos{File: t.name, Line: n + 1}})
+		}
+	}
+}
+
+// part checks a part of a statement.
+func (c *checking) part(t *thread, part any) error {
+	switch part := part.(type) {
+	case *setStmt:
+		if part.reg < 0 || part.reg >= t.regs {
+			return fmt.Errorf("no register %d", part.reg)
+		}
+	case regExpr:
+		if part < 0 || int(part) >= t.regs {
+			return fmt.Errorf("no register %d", part)
+		}
+	case *gotoStmt:
+		if part.node < 0 || part.node > len(t.code) {
+			return fmt.Errorf("no node %d", part.node)
+		}
+	case *spawnStmt:
+		code, ok := c.index[part.name]
+		part.code = code
+		if !ok {
+			return fmt.Errorf("no thread %s", part.name)
+		}
+		if len(part.args) > c.p.threads[code].regs {
+			return fmt.Errorf("too many arguments for %s", part.name)
+		}
+	case *binExpr:
+		switch part.op {
+		case "+", "-", "*", "%", "==", "!=", "<", "<=", "&&", "||":
+		default:
+			return fmt.Errorf("no operator %s", part.op)
+		}
+	}
+	return nil
+}
+
+// starts checks the threads that run from the beginning.
+func (c *checking) starts() {
+	if len(c.p.starts) == 0 {
+		c.bad("no thread is started")
+	}
+	for _, st := range c.p.starts {
+		code, ok := c.index[st.thread]
+		if !ok {
+			c.bad("start of %s: no such thread", st.thread)
+		} else if len(st.args) > c.p.threads[code].regs {
+			c.bad("start of %s: too many arguments", st.thread)
+		}
+	}
 }
 
 func (s *toy) recordLen() int       { return 2 + s.regs }

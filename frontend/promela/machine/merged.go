@@ -146,72 +146,18 @@ func owned(pr *program.Proc, pl *program.Place) bool {
 // need not be 0 yet, and those that are dead when a process starts: it may come back to
 // that state.
 func (s *System) findDead(pr *program.Proc, inner map[*program.State]bool) {
-	index := map[*program.Sym]int{}
+	d := &deadness{pr: pr, inner: inner, index: map[*program.Sym]int{},
+		uses: map[*program.Edge]*use{}, live: map[*program.State]set{}}
 	for _, v := range pr.Syms {
 		if !v.Remote && v.Type.Name != "chan" && !hasChannel(v.Type) {
-			index[v] = len(index)
+			d.index[v] = len(d.index)
 		}
 	}
-	provided := make(set, len(index))
-	provided.reads(index, pr.Provided)
-	type use struct{ reads, kills, writes set }
-	uses := map[*program.Edge]*use{}
-	edges := func(st *program.State) []*program.Edge {
-		out := slices.Clone(st.Edges)
-		for _, x := range st.Escapes {
-			out = append(out, x.Edge)
-		}
-		return out
-	}
-	live := map[*program.State]set{}
-	for _, st := range pr.States {
-		live[st] = slices.Clone(provided)
-		for _, e := range edges(st) {
-			if uses[e] == nil && !inner[st] {
-				u := &use{make(set, len(index)), make(set, len(index)), make(set, len(index))}
-				u.reads.edge(index, e)
-				u.writes.written(index, e)
-				if e.Inner == nil {
-					for v, k := range index {
-						u.kills[k] = u.writes[k] && v.Scalars() == 1
-					}
-				} else {
-					step := map[*program.State]bool{}
-					within(e.Inner, step)
-					for in := range step {
-						for _, f := range in.Edges {
-							u.reads.edge(index, f)
-							u.writes.written(index, f)
-						}
-					}
-					for _, g := range e.Guards {
-						u.reads.edge(index, g)
-					}
-				}
-				uses[e] = u
-			}
-		}
-	}
-	for again := true; again; {
-		again = false
-		for i := len(pr.States) - 1; i >= 0; i-- {
-			st := pr.States[i]
-			if inner[st] {
-				continue
-			}
-			for _, e := range edges(st) {
-				u := uses[e]
-				for k, is := range live[st] {
-					if !is && (u.reads[k] || live[e.To][k] && !u.kills[k]) {
-						live[st][k], again = true, true
-					}
-				}
-			}
-		}
-	}
+	d.findUses()
+	d.findLive()
 	start := pr.States[pr.Start]
 	for _, v := range pr.Syms {
-		if k, is := index[v]; is && !live[start][k] {
+		if k, is := d.index[v]; is && !d.live[start][k] {
 			for j := range v.Scalars() {
 				s.unused[pr] = append(s.unused[pr], v.Base+j)
 			}
@@ -221,12 +167,8 @@ func (s *System) findDead(pr *program.Proc, inner map[*program.State]bool) {
 		if inner[st] {
 			continue
 		}
-		for _, e := range edges(st) {
-			for _, v := range pr.Syms {
-				k, is := index[v]
-				if !is || live[e.To][k] || !live[st][k] && !uses[e].writes[k] {
-					continue
-				}
+		for _, e := range edgesOf(st) {
+			for _, v := range d.deadBehind(st, e) {
 				for j := range v.Scalars() {
 					if !slices.Contains(s.dead[e], v.Base+j) {
 						s.dead[e] = append(s.dead[e], v.Base+j)
@@ -235,6 +177,97 @@ func (s *System) findDead(pr *program.Proc, inner map[*program.State]bool) {
 			}
 		}
 	}
+}
+
+// deadness is the liveness of the variables of a process type.
+type deadness struct {
+	pr    *program.Proc
+	inner map[*program.State]bool // states within a step
+	index map[*program.Sym]int    // of the variables in the sets
+	uses  map[*program.Edge]*use
+	live  map[*program.State]set
+}
+
+// use is what an edge does with variables: it kills those that it overwrites as a whole.
+type use struct{ reads, kills, writes set }
+
+// findUses finds what the edges do with variables.
+func (d *deadness) findUses() {
+	for _, st := range d.pr.States {
+		if d.inner[st] {
+			continue
+		}
+		for _, e := range edgesOf(st) {
+			if d.uses[e] == nil {
+				d.uses[e] = d.useOf(e)
+			}
+		}
+	}
+}
+
+// useOf returns what an edge does with variables, with all that is within its step.
+func (d *deadness) useOf(e *program.Edge) *use {
+	n := len(d.index)
+	u := &use{make(set, n), make(set, n), make(set, n)}
+	u.reads.edge(d.index, e)
+	u.writes.written(d.index, e)
+	if e.Inner == nil {
+		for v, k := range d.index {
+			u.kills[k] = u.writes[k] && v.Scalars() == 1
+		}
+		return u
+	}
+	step := map[*program.State]bool{}
+	within(e.Inner, step)
+	for in := range step {
+		for _, f := range in.Edges {
+			u.reads.edge(d.index, f)
+			u.writes.written(d.index, f)
+		}
+	}
+	for _, g := range e.Guards {
+		u.reads.edge(d.index, g)
+	}
+	return u
+}
+
+// findLive finds the variables that are live in each state, by iteration to a fixed point.
+func (d *deadness) findLive() {
+	provided := make(set, len(d.index))
+	provided.reads(d.index, d.pr.Provided)
+	for _, st := range d.pr.States {
+		d.live[st] = slices.Clone(provided)
+	}
+	for again := true; again; {
+		again = false
+		for i := len(d.pr.States) - 1; i >= 0; i-- {
+			st := d.pr.States[i]
+			if d.inner[st] {
+				continue
+			}
+			for _, e := range edgesOf(st) {
+				u := d.uses[e]
+				for k, is := range d.live[st] {
+					if !is && (u.reads[k] || d.live[e.To][k] && !u.kills[k]) {
+						d.live[st][k], again = true, true
+					}
+				}
+			}
+		}
+	}
+}
+
+// deadBehind returns the variables that are dead behind an edge of a state, and were not before it
+// or are written by it.
+func (d *deadness) deadBehind(st *program.State, e *program.Edge) []*program.Sym {
+	var dead []*program.Sym
+	for _, v := range d.pr.Syms {
+		k, is := d.index[v]
+		if is && !d.live[e.To][k] && (d.live[st][k] || d.uses[e].writes[k]) {
+			dead = append(dead, v)
+		}
+	}
+	return dead
 }
 
 func hasChannel(t *program.Type) bool {

@@ -59,6 +59,7 @@ type builder struct {
 	made    int // states so far
 	regions int
 	end     *node
+	circles bool // jumps that go round in circles were reported
 }
 
 // label is what a name of labels means in a block and those in it. As in SPIN, it belongs to the
@@ -1265,48 +1266,8 @@ func hunt(n *node, from bool) *node {
 
 // finish turns drafts into edges and numbers the states that can be reached.
 func (b *builder) finish(start *node) {
-	ok := true
-	circles := func(pos syntax.Pos) {
-		if ok {
-			b.fail(pos, 1, "this goto loops without reaching a statement")
-			ok = false
-		}
-	}
-	// at returns the state of an element. A jump that is a step gets one.
-	var at func(n *node, pos syntax.Pos) *State
-	at = func(n *node, pos syntax.Pos) *State {
-		if n == nil {
-			circles(pos)
-			return nil
-		}
-		if n.state != nil || n.step != nil || n.jump == nil {
-			return cmp.Or(n.state, n.step)
-		}
-		seq := n.seq
-		if seq == 0 {
-			b.made++
-			seq = b.made
-		}
-		n.step = &State{ID: -1, Pos: pos, seq: seq}
-		e := &Edge{Kind: Skip, Pos: pos, From: n.step, Atomic: atomic(n), Text: "goto"}
-		if n.via != nil {
-			n.step.Pos, e.Pos = n.via.pos, n.via.pos
-			e.Text = b.resolver.p.Model.Text(nil, e.Pos)
-		}
-		e.To = at(hunt(n.jump, e.Atomic), pos)
-		for _, esc := range n.escapes {
-			if lost(esc, e.Atomic) {
-				continue
-			}
-			if s := at(hunt(esc, e.Atomic), pos); s != nil {
-				e.Escapes = append(e.Escapes, s)
-			}
-		}
-		n.step.Edges = []*Edge{e}
-		return n.step
-	}
 	for _, l := range b.defined {
-		if s := at(hunt(l.at, false), l.pos); s != nil {
+		if s := b.at(hunt(l.at, false), l.pos); s != nil {
 			s.Labels = append(s.Labels, l.name)
 			if b.p.Labels[l.name] == nil { // what looks at the process means the first
 				b.p.Labels[l.name] = s
@@ -1317,24 +1278,78 @@ func (b *builder) finish(start *node) {
 	for _, s := range b.states {
 		for _, d := range b.drafts[s] {
 			if d.From == s {
-				from, to := d.region > 0 && !d.last, d.to
-				if to.via != nil && d.Kind == Skip { // the goto is the step
-					from, to = atomic(to), to.jump
-				}
-				end := hunt(to, from)
-				d.Edge.To, d.Edge.Atomic = at(end, d.Pos), from
-				for _, e := range d.escapes {
-					if lost(e, from) {
-						continue
-					}
-					if t := at(hunt(e, from), d.Pos); t != nil {
-						d.Edge.Escapes = append(d.Edge.Escapes, t)
-					}
-				}
+				b.connect(d)
 			}
 			s.Edges = append(s.Edges, d.Edge)
 		}
 	}
+	b.checkJumps()
+	b.fallThrough()
+	for i := len(b.skipped) - 1; i >= 0; i-- {
+		b.inherit(b.skipped[i])
+	}
+	first := b.at(hunt(start, false), b.p.Decl.Pos)
+	if b.circles || first == nil {
+		return
+	}
+	b.late = append(b.late, func() { b.number(first) })
+}
+
+// at returns the state of an element. A jump that is a step gets one. It is nil, and reported once,
+// if the element is nil: jumps go round in circles.
+func (b *builder) at(n *node, pos syntax.Pos) *State {
+	if n == nil {
+		if !b.circles {
+			b.fail(pos, 1, "this goto loops without reaching a statement")
+			b.circles = true
+		}
+		return nil
+	}
+	if n.state != nil || n.step != nil || n.jump == nil {
+		return cmp.Or(n.state, n.step)
+	}
+	seq := n.seq
+	if seq == 0 {
+		b.made++
+		seq = b.made
+	}
+	n.step = &State{ID: -1, Pos: pos, seq: seq}
+	e := &Edge{Kind: Skip, Pos: pos, From: n.step, Atomic: atomic(n), Text: "goto"}
+	if n.via != nil {
+		n.step.Pos, e.Pos = n.via.pos, n.via.pos
+		e.Text = b.resolver.p.Model.Text(nil, e.Pos)
+	}
+	e.To = b.at(hunt(n.jump, e.Atomic), pos)
+	b.addEscapes(e, n.escapes, pos)
+	n.step.Edges = []*Edge{e}
+	return n.step
+}
+
+// addEscapes gives an edge its escapes, without those that SPIN's verifier loses.
+func (b *builder) addEscapes(e *Edge, escapes []*node, pos syntax.Pos) {
+	for _, esc := range escapes {
+		if lost(esc, e.Atomic) {
+			continue
+		}
+		if s := b.at(hunt(esc, e.Atomic), pos); s != nil {
+			e.Escapes = append(e.Escapes, s)
+		}
+	}
+}
+
+// connect gives the edge of a draft its end and its escapes.
+func (b *builder) connect(d *draft) {
+	from, to := d.region > 0 && !d.last, d.to
+	if to.via != nil && d.Kind == Skip { // the goto is the step
+		from, to = atomic(to), to.jump
+	}
+	end := hunt(to, from)
+	d.Edge.To, d.Edge.Atomic = b.at(end, d.Pos), from
+	b.addEscapes(d.Edge, d.escapes, d.Pos)
+}
+
+// checkJumps refuses jumps into a d_step or out of one.
+func (b *builder) checkJumps() {
 	for _, g := range b.gotos {
 		if to := element(g.jump); to != nil && to.region != g.region &&
 			(to.region < 0 || g.region < 0) {
@@ -1347,25 +1362,21 @@ func (b *builder) finish(start *node) {
 	for _, g := range b.breaks {
 		b.leads(g, hunt(g.jump, g.region > 0 && !g.last), 5)
 	}
+}
+
+// fallThrough gives the states that a d_step falls through to.
+func (b *builder) fallThrough() {
 	for s, n := range b.falls {
 		if n == nil {
 			continue
 		}
 		end := hunt(n, false)
-		if s.Fall = at(end, s.Pos); s.Fall == nil && end != nil {
+		if s.Fall = b.at(end, s.Pos); s.Fall == nil && end != nil {
 			// A break that ends the d_step.
 			s.Fall = &State{ID: -1, Pos: s.Pos}
 			s.Fall.Edges = []*Edge{{Kind: Skip, Pos: s.Pos, From: s.Fall, Text: "break"}}
 		}
 	}
-	for i := len(b.skipped) - 1; i >= 0; i-- {
-		b.inherit(b.skipped[i])
-	}
-	first := at(hunt(start, false), b.p.Decl.Pos)
-	if !ok || first == nil {
-		return
-	}
-	b.late = append(b.late, func() { b.number(first) })
 }
 
 // leads refuses a jump to a d_step, as SPIN does.

@@ -81,20 +81,7 @@ func (r *resolver) model(m *syntax.Model) {
 	}
 	for _, d := range m.Decls {
 		if d, ok := d.(*syntax.Proctype); ok {
-			if old := r.procs[d.Name.Text]; old != nil {
-				line, _ := old.Decl.Name.Pos.Line()
-				r.fail(d.Name.Pos, len(d.Name.Text), "%s is redeclared; it was declared in line %d",
-					d.Name.Text, line)
-				continue
-			}
-			p := &Proc{
-				Name:   d.Name.Text,
-				Index:  len(r.p.Procs),
-				Decl:   d,
-				Labels: map[string]*State{},
-			}
-			r.procs[p.Name] = p
-			r.p.Procs = append(r.p.Procs, p)
+			r.declareProc(d)
 		}
 	}
 	for i, d := range m.Decls {
@@ -102,47 +89,13 @@ func (r *resolver) model(m *syntax.Model) {
 		case *syntax.Typedef:
 			r.typedef(d)
 		case *syntax.VarDecl:
-			r.scopes = nil
-			for _, v := range d.Vars {
-				if s := r.declare(&r.p.Globals, d, v, true); s != nil {
-					s.Global, s.Order = true, i
-					if old := r.globals[s.Name.Text]; old != nil {
-						line, _ := old.Name.Pos.Line()
-						r.fail(s.Name.Pos, len(s.Name.Text),
-							"%s is redeclared; it was declared in line %d", s.Name.Text, line)
-					}
-					r.globals[s.Name.Text] = s
-					r.p.Globals.Syms = append(r.p.Globals.Syms, s)
-				}
-			}
+			r.declareGlobals(d, i)
 		}
 	}
 	r.order()
-	for _, p := range r.p.Procs {
-		if g := r.globals[p.Name]; g != nil && g.Order < p.Decl.Known {
-			line, _ := g.Name.Pos.Line()
-			r.fail(p.Decl.Name.Pos, len(p.Name),
-				"%s is redeclared; it is a variable declared in line %d", p.Name, line)
-		}
-		r.params(p)
-	}
-	for _, p := range r.p.Procs {
-		r.process(p)
-	}
+	r.processes()
 	for _, d := range m.Nevers {
-		for _, c := range r.p.Claims {
-			if c.Name == d.Name.Text {
-				r.fail(d.Name.Pos, len(d.Name.Text), "a second never claim with the name %s",
-					c.Name)
-			}
-		}
-		if r.procs[d.Name.Text] != nil {
-			r.fail(d.Name.Pos, len(d.Name.Text), "%s is a process type and cannot be a claim, too",
-				d.Name.Text)
-		}
-		c := &Proc{Name: d.Name.Text, Index: len(r.p.Procs), Decl: d, Labels: map[string]*State{}}
-		r.p.Claims = append(r.p.Claims, c)
-		r.process(c)
+		r.claim(d)
 	}
 	if m.Trace != nil {
 		r.p.Trace = &Proc{Name: m.Trace.Name.Text, Index: len(r.p.Procs) + 1, Decl: m.Trace,
@@ -162,23 +115,7 @@ func (r *resolver) model(m *syntax.Model) {
 			"channels, as in SPIN")
 	}
 	for _, p := range r.p.Procs {
-		if p.Decl.Active == nil && !p.Decl.Init {
-			continue
-		}
-		n := int32(1)
-		if p.Decl.Active != nil {
-			v, ok := r.size(p.Decl.Active, false)
-			if !ok {
-				r.fail(p.Decl.Active.At(), 1, "the number of active processes must be a constant")
-			}
-			n = v
-			if n < 0 || n > MaxProcesses {
-				r.fail(p.Decl.Active.At(), 1, "%d active processes: there can be at most %d", n,
-					MaxProcesses)
-				n = 0
-			}
-		}
-		for range n {
+		for range r.active(p) {
 			r.p.Actives = append(r.p.Actives, Active{p})
 		}
 	}
@@ -190,6 +127,94 @@ func (r *resolver) model(m *syntax.Model) {
 		r.fail(syntax.Pos{}, 0, "%s: %d active processes: there can be at most %d", m.Files[0].Name,
 			len(r.p.Actives), MaxProcesses)
 	}
+}
+
+// declareProc declares a process type.
+func (r *resolver) declareProc(d *syntax.Proctype) {
+	if old := r.procs[d.Name.Text]; old != nil {
+		line, _ := old.Decl.Name.Pos.Line()
+		r.fail(d.Name.Pos, len(d.Name.Text), "%s is redeclared; it was declared in line %d",
+			d.Name.Text, line)
+		return
+	}
+	p := &Proc{
+		Name:   d.Name.Text,
+		Index:  len(r.p.Procs),
+		Decl:   d,
+		Labels: map[string]*State{},
+	}
+	r.procs[p.Name] = p
+	r.p.Procs = append(r.p.Procs, p)
+}
+
+// declareGlobals declares the global variables of the declaration with a number.
+func (r *resolver) declareGlobals(d *syntax.VarDecl, number int) {
+	r.scopes = nil
+	for _, v := range d.Vars {
+		s := r.declare(&r.p.Globals, d, v, true)
+		if s == nil {
+			continue
+		}
+		s.Global, s.Order = true, number
+		if old := r.globals[s.Name.Text]; old != nil {
+			line, _ := old.Name.Pos.Line()
+			r.fail(s.Name.Pos, len(s.Name.Text),
+				"%s is redeclared; it was declared in line %d", s.Name.Text, line)
+		}
+		r.globals[s.Name.Text] = s
+		r.p.Globals.Syms = append(r.p.Globals.Syms, s)
+	}
+}
+
+// processes resolves the parameters of all process types, and then their bodies.
+func (r *resolver) processes() {
+	for _, p := range r.p.Procs {
+		if g := r.globals[p.Name]; g != nil && g.Order < p.Decl.Known {
+			line, _ := g.Name.Pos.Line()
+			r.fail(p.Decl.Name.Pos, len(p.Name),
+				"%s is redeclared; it is a variable declared in line %d", p.Name, line)
+		}
+		r.params(p)
+	}
+	for _, p := range r.p.Procs {
+		r.process(p)
+	}
+}
+
+// claim resolves a never claim.
+func (r *resolver) claim(d *syntax.Proctype) {
+	for _, c := range r.p.Claims {
+		if c.Name == d.Name.Text {
+			r.fail(d.Name.Pos, len(d.Name.Text), "a second never claim with the name %s", c.Name)
+		}
+	}
+	if r.procs[d.Name.Text] != nil {
+		r.fail(d.Name.Pos, len(d.Name.Text), "%s is a process type and cannot be a claim, too",
+			d.Name.Text)
+	}
+	c := &Proc{Name: d.Name.Text, Index: len(r.p.Procs), Decl: d, Labels: map[string]*State{}}
+	r.p.Claims = append(r.p.Claims, c)
+	r.process(c)
+}
+
+// active returns the number of processes of a type that run from the beginning.
+func (r *resolver) active(p *Proc) int32 {
+	if p.Decl.Active == nil {
+		if p.Decl.Init {
+			return 1
+		}
+		return 0
+	}
+	n, ok := r.size(p.Decl.Active, false)
+	if !ok {
+		r.fail(p.Decl.Active.At(), 1, "the number of active processes must be a constant")
+	}
+	if n < 0 || n > MaxProcesses {
+		r.fail(p.Decl.Active.At(), 1, "%d active processes: there can be at most %d", n,
+			MaxProcesses)
+		return 0
+	}
+	return n
 }
 
 func (r *resolver) mtype(d *syntax.Mtype) {
