@@ -50,6 +50,13 @@ type saved interface {
 	keep()
 }
 
+// What Save writes is a sequence of numbers of 64 bits, little-endian:
+//
+//	saved = kind states rest .
+//
+// kind is a Kind, states the number of states, and rest what the method archive of the store
+// visits, in its order.
+
 // archive writes values or reads them. The same code determines for both which values there are and
 // in which order. After an error it does nothing.
 type archive struct {

@@ -24,13 +24,21 @@ import (
 // new entries takes one look at each line that is not full of kept ones. Nodes and records are kept
 // up to a number.
 //
-// The log is a sequence of sections, each of which begins with a letter.
+// The log is a sequence of sections, where word, half and value are little-endian numbers of 64, 32
+// and 64 bits, and all others uvarints of encoding/binary:
+//
+//	log     = { section } .
+//	section = nodes | entries | short | records .
+//	nodes   = "n" table from to { value } lost .      of the nodes from to to, inclusive
+//	lost    = count { node } .                        of these: those that are in no table
+//	entries = "e" shard count { word } .              of a table
+//	short   = "s" shard count { half } .              of a Compact store
+//	records = "r" chunk from to { word } .            of a Plain store: the words from to to
 const (
-	// the table; the numbers from, to; their values; how many of them are lost, and these
 	sectionNodes   = 'n'
-	sectionEntries = 'e' // the shard; how many; the entries
-	sectionShort   = 's' // the same for a Compact store
-	sectionRecords = 'r' // the chunk; the words from, to; these
+	sectionEntries = 'e'
+	sectionShort   = 's'
+	sectionRecords = 'r'
 )
 
 // SaveStates adds to a log the states that are not kept there, or writes all of them, to be read by

@@ -11,6 +11,17 @@ import (
 	"cpor/system"
 )
 
+// A trace file is one JSON object:
+//
+//	trace   = { violation "pos" "initial" ["choices"] "trace": [ event... ]
+//	            "final": [ thread... ] ["states": [ state... ]] } .
+//	event   = { "thread" "pos" "text" ["alt"] ["calls"] ["deeds"] ["messages"]
+//	            "accesses" "locals" ["changed"] } .
+//	state   = { "shared" "threads": { name: thread } } .
+//
+// Members in brackets are left out if empty. States, if there are any, are one more than events.
+// The types below have all members, and docs/traces.md says what they mean.
+
 // RecordJSON is the form of an execution in the command's JSON; docs/traces.md lists the
 // members. Places are as [PosString] prints them.
 type RecordJSON struct {

@@ -21,8 +21,14 @@ import (
 )
 
 // Journal keeps the events of a monitor on disk. Its file has JSON lines: a header, perhaps a
-// checkpoint, and the events since then, each with a checksum. An incomplete last line is dropped:
-// its event was never acknowledged.
+// checkpoint, and the events since then, each with a checksum (xxhash):
+//
+//	journal = { "journal": header } "\n" [ line of a checkpoint ] { line of an event } .
+//	line of a checkpoint = { "checkpoint": checkpoint, "sum": sum } "\n" .
+//	line of an event     = { "e": event, "sum": sum } "\n" .
+//
+// header, checkpoint and event are the JSON of the types with these names. An incomplete last line
+// is dropped: its event was never acknowledged.
 //
 // FILE.lock beside it is locked as long as the journal is open, so there is one writer. It is a
 // separate file because a checkpoint replaces the journal by a new file. It is never removed,

@@ -2,8 +2,24 @@
 // completely or not at all, and damage is detected.
 //
 // A file begins with a magic line, followed by a sequence of blocks. Each block has its length, its
-// number and a checksum of both and of its bytes (xxhash). The last one has the mark of its log. A
-// new file is written beside the old one, synced, and renamed over it. So after a power cut one of
+// number and a checksum of both and of its bytes (xxhash). The last one has the mark of its log:
+//
+//	checkpoint = "cpor checkpoint, format 2\n" { block } last .
+//	block      = length number sum { byte } .     length bytes, at most 1 MiB
+//	last       = length number sum mark .         length is 1<<31 + 28
+//	mark       = id size blocks sums .            of the log; all 0 if there is none
+//	log        = "cpor states, format 1\n" id { block } .
+//
+//	length, number, blocks = uint32 .             little-endian, as all numbers; number is from 0
+//	sum, id, size, sums    = uint64 .
+//
+// The bytes of all blocks of a checkpoint together are
+//
+//	content = size header body .          size is a uint64
+//	header  = JSON .                      what is searched, of size bytes
+//	body    = what the engine writes, with WriteRecord and SaveStore .
+//
+// A new file is written beside the old one, synced, and renamed over it. So after a power cut one of
 // the two is there.
 //
 // The states of a search only grow. They are in a separate file, a log, to which each checkpoint

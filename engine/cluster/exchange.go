@@ -11,6 +11,24 @@ import (
 	"cpor/statestore"
 )
 
+// The messages between ranks, where uvarint is an unsigned varint of encoding/binary and record
+// is in outbox.go:
+//
+//	message = states | ask | report | stop | pause | end | last | data .
+//	states  = 0x01 { record } .         states for their owner, by at least one record
+//	ask     = 0x02 wave .               from rank 0
+//	report  = 0x03 wave passive sent received progress .        to rank 0
+//	stop    = 0x04 { byte } .           to rank 0, and then from it: the reason as text
+//	pause   = 0x08 .                    to rank 0, and then from it
+//	end     = 0x05 .                    from rank 0
+//	last    = 0x06 .                    to all
+//	data    = 0x07 { byte } .           after the search: what Gather and Broadcast are given
+//
+//	wave, sent, received = uvarint .    the number of the wave; messages of states
+//	passive  = 0x00 | 0x01 .
+//	progress = states transitions attempts queued storeBytes memory maxDepth violations .
+//	                                    uvarints
+
 // The kinds of messages: the first byte of each.
 const (
 	kindStates byte = iota + 1 // states for their owner

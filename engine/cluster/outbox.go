@@ -213,9 +213,27 @@ type sent struct {
 	value  []uint64
 }
 
-// What the first byte of a record says. Behind what it announces come the words, eight by eight: a
-// byte that tells which of them have changed, and the changes; or a byte that tells which
-// numbers have changed, and these.
+// The records of a message of states. For example, behind a state of two words, another one from
+// the same parent that differs from it in the lowest byte of word 1, which is 5 instead of 4, is
+// told by
+//
+//	00          the same parent and the same length
+//	02 01 01    word 1 has changed; its lowest byte has; by 5 xor 4
+//
+//	record  = words | numbers | meaning .
+//	words   = flags [ parent ] [ length ] { group } .     one group for eight words, or fewer
+//	group   = mask { change } .           a change for each bit of the mask: words that differ
+//	numbers = flags [ parent ] [ length ] mask { uvarint } .      the numbers that differ
+//	meaning = 0x08 length part number size { change } .           size words; all uvarints
+//	flags   = byte .                      bit 0: parent follows; 1: length; 2: it is numbers
+//	parent  = depth change .              depth is a uvarint
+//	change  = mask { byte } .             a byte for each bit of the mask: those that differ
+//	mask    = byte .
+//
+// All differences, but those of depth, length and numbers, are by exclusive or, and are from the
+// record before; a meaning's from 0.
+
+// What the first byte of a record says.
 const (
 	otherParent = 1 << iota // depth and parent follow
 	otherLength             // the number of words follows

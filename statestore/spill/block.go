@@ -8,6 +8,19 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
+// The files of the directory. Numbers of blocks are little-endian, the others uvarints of
+// encoding/binary:
+//
+//	file   = { block } .
+//	block  = length number sum { record } .     length bytes of records
+//	length, number = uint32 .                   number is from 0
+//	sum    = uint64 .                           xxhash of the file's number and of the rest
+//	record = entry | item .                     of a set, or of a queue
+//	entry  = difference from state .            of the hash, from that of the entry before
+//	from   = 5 bytes, the highest first .       the upper 40 bits of where the state came from
+//	item   = depth state .
+//	state  = size { word } .                    size words, which are uvarints
+
 const (
 	// blockBytes is when a block ends: the record that passes it is its last.
 	blockBytes = 16 << 10
