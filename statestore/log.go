@@ -33,7 +33,7 @@ import (
 //	lost    = count { node } .                        of these: those that are in no table
 //	entries = "e" shard count { word } .              of a table
 //	short   = "s" shard count { half } .              of a Compact store
-//	records = "r" chunk from to { word } .            of a Plain store: the words from to to
+//	records = "r" chunk from to { word } .            of a Plain store; to is exclusive
 const (
 	sectionNodes   = 'n'
 	sectionEntries = 'e'

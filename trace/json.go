@@ -13,7 +13,7 @@ import (
 
 // A trace file is one JSON object:
 //
-//	trace   = { violation "pos" "initial" ["choices"] "trace": [ event... ]
+//	trace   = { ["kind" "message"] "pos" "initial" ["choices"] "trace": [ event... ]
 //	            "final": [ thread... ] ["states": [ state... ]] } .
 //	event   = { "thread" "pos" "text" ["alt"] ["calls"] ["deeds"] ["messages"]
 //	            "accesses" "locals" ["changed"] } .

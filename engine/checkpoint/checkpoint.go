@@ -10,7 +10,7 @@
 //	mark       = id size blocks sums .            of the log; all 0 if there is none
 //	log        = "cpor states, format 1\n" id { block } .
 //
-//	length, number, blocks = uint32 .             little-endian, as all numbers; number is from 0
+//	length, number, blocks = uint32 .             little-endian; number counts from 0
 //	sum, id, size, sums    = uint64 .
 //
 // The bytes of all blocks of a checkpoint together are
