@@ -129,8 +129,9 @@ func reportTemporal(ms []Measurement) []Section {
 			"Temporal properties of models of examples/promela/corpus: cpor run -ltl with one " +
 				"worker, and SPIN's verifier (spin -a, -O3, pan -a), each with its own " +
 				"reduction, until a violation is found or everything is covered. Times are " +
-				"processor time of the whole process. Ratios are medians over the rounds; above 1 cpor is " +
-				"faster. The last column compares wall clocks, cpor with several workers.",
+				"processor time of the whole process. Ratios are medians over the rounds; " +
+				"above 1 cpor is faster. The last column compares wall clocks, cpor with " +
+				"several workers.",
 		},
 	}
 	type check struct{ row, property string }

@@ -27,13 +27,6 @@ import (
 //	line of a checkpoint = { "checkpoint": checkpoint, "sum": sum } "\n" .
 //	line of an event     = { "e": event, "sum": sum } "\n" .
 //
-// Journal keeps the events of a monitor on disk. Its file has JSON lines: a header, perhaps a
-// checkpoint, and the events since then, each with a checksum (xxhash):
-//
-//	journal = { "journal": header } "\n" [ line of a checkpoint ] { line of an event } .
-//	line of a checkpoint = { "checkpoint": checkpoint, "sum": sum } "\n" .
-//	line of an event     = { "e": event, "sum": sum } "\n" .
-//
 // header, checkpoint and event are the JSON of the types with these names. An incomplete last line
 // is dropped: its event was never acknowledged.
 //

@@ -19,8 +19,8 @@
 //	header  = JSON .                      what is searched, of size bytes
 //	body    = what the engine writes, with WriteRecord and SaveStore .
 //
-// A new file is written beside the old one, synced, and renamed over it. So after a power cut one of
-// the two is there.
+// A new file is written beside the old one, synced, and renamed over it. So after a power cut one
+// of the two is there.
 //
 // The states of a search only grow. They are in a separate file, a log, to which each checkpoint
 // adds what is new (see [Mark]). So the old and the new checkpoint share most of their data.
