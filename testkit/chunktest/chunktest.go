@@ -118,8 +118,8 @@ func (ch *Chunk) expectations(t *testing.T) map[int][]*regexp.Regexp {
 	return want
 }
 
-// Check compares the error that checking a chunk gave, nil or a *[source.List]
-// about a file with the chunk's text, with what the chunk expects.
+// Check compares the error from checking a chunk, nil or a *[source.List] about a file with the
+// chunk's text, with the chunk's expectations.
 func (ch *Chunk) Check(t *testing.T, f *source.File, err error) {
 	t.Helper()
 	want := ch.expectations(t)

@@ -84,8 +84,8 @@ type Found struct {
 	*engine.Result
 }
 
-// Outcomes explores a program. The error says why it is not possible: what is not
-// supported, or a fault.
+// Outcomes explores a program. The error says why that is impossible: something is unsupported, or
+// a fault.
 func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
 	if p.broken != nil {
 		return nil, p.broken
@@ -126,7 +126,7 @@ func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
 		case v.Kind == machine.Raced:
 			rec.found[gotable.Outcome{Ending: "race"}] = true
 		case v.Kind == system.Deadlock && v.Trace != nil:
-			// A search need not visit the state: it may compose it.
+			// A search may skip the state by composing it.
 			m := prog.NewMachine().(*machine.Machine)
 			for _, s := range v.Trace.Steps {
 				m.Step(s.Thread, s.Alt)
@@ -207,8 +207,8 @@ func (p *Program) adjacentRace(limit int) (race, complete bool, err error) {
 	return race, true, nil
 }
 
-// Once runs a program under one schedule: the lowest goroutine that can run takes
-// its first alternative. It is for sequential programs.
+// Once runs a program under one schedule: the lowest goroutine that can run takes its first
+// alternative. It is for sequential programs.
 func (p *Program) Once(limit int) (gotable.Outcome, error) {
 	if p.broken != nil {
 		return gotable.Outcome{}, p.broken

@@ -8,7 +8,7 @@ import (
 	"cpor/testkit/gotable"
 )
 
-// Brute is what the brute force finds out about a program.
+// Brute is the result of the brute force for a program.
 type Brute struct {
 	// Outcomes of all interleavings at the granularity of memory accesses, as the
 	// program prints them. A race is not among them: see Race.
@@ -20,9 +20,8 @@ type Brute struct {
 	States int
 }
 
-// state is a global state of the model. A goroutine that has parked at a
-// channel operation waits for a partner who completes it; only who has parked
-// is a partner for a select with default.
+// state is a global state of the model. A goroutine parked at a channel operation waits for a
+// partner that completes it; a select with default only takes parked goroutines as partners.
 type state struct {
 	pc     []int
 	phase  []int // 0: about to begin the step; 1: parked, announced or holding (TryLock)
@@ -368,7 +367,7 @@ func casesOf(s *Step) []Case {
 	return nil
 }
 
-// sentValue is what a register gets when case i, a send, was taken.
+// sentValue is what a register gets when case i, a send, is taken.
 func sentValue(s *Step, i int) int {
 	if s.Op == Select {
 		return -1 - i

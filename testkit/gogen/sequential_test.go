@@ -15,8 +15,8 @@ import (
 
 var sequential = flag.Int("sequential", 0, "number of random sequential programs that are compiled")
 
-// TestSequentialCompiles checks the generator: what it makes compiles and ends, and
-// prints the same in two runs.
+// TestSequentialCompiles checks the generator: its programs compile and end, and print the same in
+// two runs.
 func TestSequentialCompiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles and runs programs")

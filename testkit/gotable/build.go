@@ -26,9 +26,8 @@ type Binary struct {
 
 var mainFunc = regexp.MustCompile(`(?m)^func main\(\)`)
 
-// Build compiles main packages of one file each, by name, into one binary in
-// dir. A program becomes a package of its own there, so its types print as of
-// another package; Run undoes that.
+// Build compiles main packages of one file each, by name, into one binary in dir. Each program
+// becomes a package there, so its types are printed with that package's name; Run undoes that.
 func Build(dir, goVersion string, programs map[string]string, flags ...string) (*Binary, error) {
 	b := &Binary{dir: dir, path: filepath.Join(dir, "programs.exe"), names: map[string]int{}}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"),

@@ -1,13 +1,12 @@
-// Package gotable is for tests of the Go front end: small Go programs with the
-// set of all their outcomes, and what the real compiler makes of them.
+// Package gotable is for tests of the Go front end: small Go programs with the set of all their
+// outcomes, and their outcomes with the real compiler.
 //
-// The table is in testdata/outcomes of the front end, whose README.md
-// describes its format. [Read] parses an archive of it; [Build] compiles any
-// number of programs with the go command into one binary (a link of each alone
-// would take most of the time), and [Binary.Run] executes one of them.
+// The table is in testdata/outcomes of the front end, whose README.md describes its format. [Read]
+// parses an archive of it. [Build] compiles any number of programs into one binary, because linking
+// each alone would take most of the time, and [Binary.Run] executes one of them.
 //
-// [Build] calls go build, which needs the tool chain that builds the tests
-// themselves and nothing else; the programs use the standard library only.
+// [Build] calls go build, which only needs the tool chain that builds the tests themselves; the
+// programs only use the standard library.
 package gotable
 
 import (
@@ -43,8 +42,7 @@ const DefaultGoVersion = "1.26"
 
 // Outcome is one way in which a program may end.
 type Outcome struct {
-	// Output is what it printed: lines joined by " / ", without spaces at their
-	// ends.
+	// Output is what it printed: lines joined by " / ", without trailing spaces.
 	Output string
 	// Ending is empty if the program ended by itself, and otherwise "deadlock",
 	// "panic: VALUE", "fatal: MESSAGE", "race", "livelock" or "exit N".

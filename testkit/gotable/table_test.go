@@ -14,8 +14,8 @@ import (
 
 var rounds = flag.Int("rounds", 2, "how often each program of the table is run by the real Go")
 
-// TestTableIsTrue compiles every program of the table and runs it some times.
-// What is observed must be in its set.
+// TestTableIsTrue compiles every program of the table and runs it several times. Whatever is
+// observed must be in its set.
 func TestTableIsTrue(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles and runs some hundred programs")

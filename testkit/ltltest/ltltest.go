@@ -1,5 +1,5 @@
-// Package ltltest is for tests: it reads formulas that stand there as text, with the parser of
-// Promela's ltl blocks, so that the repository has no parser of formulas that only tests use.
+// Package ltltest is for tests: it parses formulas with the parser of Promela's ltl blocks, so that
+// the repository needs no parser that only tests use.
 package ltltest
 
 import (

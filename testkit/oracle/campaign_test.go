@@ -74,16 +74,15 @@ func (c *tally) String() string {
 	return b.String()
 }
 
-// parallel runs a check on models with different seeds until n of them were
-// compared. Others, for which it returns a reason, are passed over and counted.
-// After a difference it continues. It prints what it has done every minute, and at
-// the end.
+// parallel runs a check on models with different seeds until n of them were compared. Models for
+// which the check returns a reason are skipped and counted. After a difference it continues. Every
+// minute and at the end, it prints what it has done.
 func parallel(t *testing.T, n uint64, check func(seed uint64) (diff, over string)) {
 	t.Helper()
 	campaign(t, n, &tally{}, check)
 }
 
-// campaign is parallel with a tally of its own, or checks the one seed that -seed names.
+// campaign is parallel with a tally, or checks the one seed that -seed names.
 func campaign(t *testing.T, n uint64, c *tally, check func(seed uint64) (diff, over string)) {
 	t.Helper()
 	if *seed != 0 {
@@ -156,9 +155,9 @@ func campaign(t *testing.T, n uint64, c *tally, check func(seed uint64) (diff, o
 	}
 }
 
-// pinned returns the seeds of the programs on which a test catches a sabotage, as the table
-// in docs/oracle.md says. The default sample takes them beside the first ones, so that it
-// catches whatever the whole run does.
+// pinned returns the seeds of the programs on which a test catches a sabotage, according to the
+// table in docs/oracle.md. The default sample includes them, so it catches whatever the whole run
+// catches.
 func pinned(t *testing.T) []uint64 {
 	t.Helper()
 	b, err := os.ReadFile("../../docs/oracle.md")

@@ -31,12 +31,12 @@ import (
 	"cpor/testkit/oracle"
 )
 
-// subject is a way to explore a system that is held to brute force.
+// subject is a way to explore a system, to be compared with brute force.
 type subject struct {
 	name string
 	// most is the number of interleavings up to which it takes a program.
 	most float64
-	// run returns what is wrong, or why the program is passed over.
+	// run returns what is wrong, or why the program is skipped.
 	run func(p *subjectProgram) (diff, over string)
 }
 
@@ -634,8 +634,8 @@ func hold(engines []subject, text string, c *tally) (diff, over string) {
 var unreduced = []string{"full", "stateful none", "stateless none", "temporal none",
 	"temporal fair"}
 
-// against compares engines with what brute force says of a model. If that was
-// too much, the plain full search is what they are held to.
+// against compares engines with brute force on a model. If brute force is too expensive, they are
+// compared with the plain full search.
 func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over string) {
 	reach, work := want.Reach, *maxWork
 	if !want.Complete {
@@ -737,9 +737,8 @@ func TestEngines(t *testing.T) {
 	})
 }
 
-// TestEnginesExamples does the same on models that people wrote: those of the
-// documentation and of the language's tests, and some in testdata that are about
-// what the generator rarely hits.
+// TestEnginesExamples does the same on models written by people: those of the documentation and of
+// the language's tests, and some in testdata for cases that the generator rarely reaches.
 func TestEnginesExamples(t *testing.T) {
 	c := &tally{}
 	special := chunks(t, "testdata/engines.models")

@@ -58,8 +58,8 @@ func describe(n frontend.Never) string {
 	return fmt.Sprintf("%d:%d: %s: %s %s", n.Pos.Line, n.Pos.Col, n.Of, n.Text, n.What)
 }
 
-// TestExecuted holds engines that promise to execute whatever can be executed to the
-// full search: what they have never executed must be the same.
+// TestExecuted compares engines that promise to execute everything executable with the full search:
+// what they never executed must be the same.
 func TestExecuted(t *testing.T) {
 	var full *engine.Entry
 	var others []*engine.Entry

@@ -10,8 +10,8 @@ import (
 	"cpor/testkit/oracle"
 )
 
-// TestFormatGenerated: formatting changes no generated program, and what is formatted stays
-// as it is.
+// TestFormatGenerated: formatting does not change the meaning of a generated program, and formatted
+// text stays as it is.
 func TestFormatGenerated(t *testing.T) {
 	n := models(80, 200, 1000)
 	for seed := *first; seed < *first+n; seed++ {

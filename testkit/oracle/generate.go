@@ -1,15 +1,14 @@
-// Package oracle holds every reduction to the full search, over generated
-// models (Gueta et al. 2007, theorem 1, as a test).
+// Package oracle compares every reduction with the full search, over generated models (Gueta et al.
+// 2007, theorem 1, as a test).
 //
-// [Generate] writes random models in cpor's language with every construct in
-// the mix: loops, locks, awaits, atomic blocks, choices, selects, channels with
-// and without buffers, pointers, functions, creation of threads, invariants.
-// [Explore] computes what a reduction must preserve: the reachable local states
-// of each thread, the violated properties, and the deadlocked states. A test of
-// a reduction compares the sets with those of the full search.
+// [Generate] writes random models in cpor's language that mix all constructs: loops, locks, awaits,
+// atomic blocks, choices, selects, channels with and without buffers, pointers, functions, creation
+// of threads, invariants. [Explore] computes what a reduction must preserve: the reachable local
+// states of each thread, the violated properties, and the deadlocked states. A test of a reduction
+// compares these sets with those of the full search.
 //
-// The generator is our own because no library knows the language; it draws from
-// math/rand/v2, so that a failing seed is a reproducer.
+// The generator is our own because no library knows the language. It draws from math/rand/v2, so a
+// failing seed reproduces the failure.
 package oracle
 
 import (

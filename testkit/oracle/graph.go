@@ -210,8 +210,8 @@ func (g *Graph) Violated(f ltl.Formula, fair bool) (violated, ok bool) {
 	return false, true
 }
 
-// product is the product of a graph with the tableau of a formula's negation: a vertex is a
-// state times nq and what the tableau promises.
+// product is the product of a graph with the tableau of a formula's negation: a vertex is a state
+// times nq plus the tableau's obligations.
 type product struct {
 	tab                 *tableau
 	nq, untils, threads int

@@ -20,8 +20,8 @@ import (
 	"cpor/testkit/treewalk"
 )
 
-// Semantics is what the plain semantics of a model are, by walking its syntax
-// tree: brute force without any part of the machine or of a search.
+// Semantics is the plain semantics of a model, computed by walking its syntax tree: brute force
+// without any part of the machine or of a search.
 type Semantics struct {
 	States      int             // of the tree walker
 	Transitions int             // enabled ones, with the alternatives
@@ -35,7 +35,7 @@ type Semantics struct {
 	// Interleavings is the number of complete executions, infinite if there
 	// are loops.
 	Interleavings float64
-	// Reach is what was reached in terms of the system, as searches report it.
+	// Reach is what was reached, in terms of the system, as searches report it.
 	Reach *Reach
 }
 

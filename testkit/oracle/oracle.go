@@ -141,7 +141,7 @@ func (h *hook) Violation(v *system.Violation, tail []search.Step) {
 	}
 }
 
-// Invented describes what a search reached that is not there; empty if nothing.
+// Invented describes what a search reached that does not exist; empty if there is nothing.
 func Invented(want, got *Reach) string {
 	both := func(a, b map[string]bool) map[string]bool {
 		if b == nil {

@@ -54,7 +54,7 @@ type world struct {
 	queue   [numChans][]message
 	closed  [numChans]bool
 
-	// what has been released so far
+	// what has been released up to now
 	dataClock  [numData]clock // by indivisible writes
 	commClock  [numComm]clock
 	lockClock  [numLocks]clock
@@ -145,7 +145,7 @@ func (e *explorer) explore(w *world) {
 	}
 }
 
-// skipLocal executes what is no step.
+// skipLocal executes what is not a step.
 func (w *world) skipLocal(t int) {
 	th := &w.threads[t]
 	for len(th.todo) > 0 && th.todo[0].kind == ifLocal {
@@ -219,7 +219,7 @@ func (w *world) commit(e *explorer, t int, r *result) {
 		f(w, c)
 	}
 	if r.failed {
-		// Whoever fails in a monitor leaves it.
+		// A thread that fails in a monitor leaves it.
 		for m := range w.inside {
 			if w.inside[m] == t+1 {
 				w.inside[m] = 0
@@ -530,7 +530,7 @@ func (e *explorer) step(w *world, t int, s pending, inAtomic bool) []result {
 			rs = e.receives(w, t, a)
 		}
 		if len(rs) == 0 || capacity[a] == 0 && !n.closed[a] {
-			// Nobody is there, or not yet: default.
+			// There is no partner, or not yet: default.
 			rs = append(rs, r)
 		}
 		return rs

@@ -1,11 +1,9 @@
-// Package racetest decides by brute force which variables of a program have a
-// data race: it runs every execution of a random program and keeps a vector
-// clock for each thread along each of them.
+// Package racetest decides by brute force which variables of a program have a data race: it runs
+// every execution of a random program and keeps a vector clock for each thread.
 //
-// It is for tests, and shares nothing with what it tests: programs are
-// generated as data, executed by an interpreter of their own, and printed in the
-// model language for the checker under test. Channels are queues of values with
-// the clocks of their senders; a rendezvous is one step of both sides.
+// It is for tests, and shares nothing with the code under test. Programs are generated as data,
+// executed by a separate interpreter, and printed in the model language for the checker. Channels
+// are queues of values with the clocks of their senders; a rendezvous is one step of both sides.
 package racetest
 
 import (

@@ -22,7 +22,7 @@ type logs struct {
 // errNoRoom is why a log cannot be written.
 var errNoRoom = errors.New("no room for the log")
 
-// paper is what a checkpoint is written to.
+// paper is the writer of a checkpoint.
 type paper struct {
 	bytes.Buffer
 	logs *logs
@@ -74,7 +74,7 @@ func (l *logs) forget(keep uint64) {
 	}
 }
 
-// sheet is what a checkpoint is read from.
+// sheet is the reader of a checkpoint.
 type sheet struct {
 	*bytes.Reader
 	logs *logs

@@ -1,5 +1,5 @@
-// Package resumetest is for tests of explorations that keep checkpoints: it interrupts
-// them again and again, and gives them files that are damaged.
+// Package resumetest is for tests of explorations with checkpoints: it interrupts them again and
+// again, and gives them damaged files.
 package resumetest
 
 import (
@@ -121,8 +121,8 @@ func Last(t testing.TB, file *[]byte) *engine.Checkpoint {
 	}}
 }
 
-// Refuses calls resume with what is only a part of a checkpoint, and with more than one,
-// and wants an error of type [*engine.OptionError] each time.
+// Refuses calls resume with a truncated checkpoint, and with one that is too long, and expects an
+// error of type [*engine.OptionError] each time.
 func Refuses(t testing.TB, file []byte, resume func(io.Reader) error) {
 	t.Helper()
 	var wrong *engine.OptionError

@@ -1,18 +1,16 @@
-// Package sabotage breaks the tool on purpose, so that its tests can be tested:
-// mutation testing by hand. The places that are broken ask [Is] whether their
-// sabotage is on. Without the build tag sabotage the answer is the constant
-// false and the compiler leaves the broken code out; with it, a test switches
-// one sabotage on at a time and sees whether the oracle notices:
+// Package sabotage breaks the tool on purpose, to test its tests: mutation testing by hand. The
+// code asks [Is] whether a sabotage is on. Without the build tag sabotage the answer is the
+// constant false, and the compiler removes the broken code. With it, a test switches on one
+// sabotage at a time and checks that the oracle notices:
 //
 //	go test -tags sabotage ./testkit/oracle -run Sabotage
 //
-// A tool that mutates sources (gremlins, go-mutesting) makes thousands of
-// changes without regard to what they mean, most of them to messages and limits,
-// and compiles the tests anew for each. These are few, chosen for what goes
-// wrong in reductions, and named.
+// A tool that mutates sources (gremlins, go-mutesting) makes thousands of changes regardless of
+// their meaning, most of them to messages and limits, and recompiles the tests for each. These are
+// few, named, and chosen for what goes wrong in reductions.
 package sabotage
 
-// List are the sabotages: what is broken, and a name for it.
+// List are the sabotages: a name for each, and what it breaks.
 var List = []struct{ Name, What string }{
 	{"access/mutex", "locking and unlocking are no accesses"},
 	{"access/blocked", "a blocked thread reads nothing"},

@@ -1,10 +1,9 @@
-// Package systemtest tests systems and engines against the contract of package
-// system, and engines against each other.
+// Package systemtest tests systems and engines against the contract of package system, and engines
+// against each other.
 //
-// [Conform] checks that a system keeps the contract. Each front end calls it in
-// its tests, on systems that have all that the front end can make. [Agree] runs
-// every engine that promises verdicts on a system and compares what they
-// promise; a new engine enters itself in [Engines].
+// [Conform] checks that a system keeps the contract. Each front end calls it in its tests, on
+// systems that use everything the front end supports. [Agree] runs every engine that promises
+// verdicts on a system and compares the results. [Engines] lists all registered engines.
 package systemtest
 
 import (

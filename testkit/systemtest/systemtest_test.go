@@ -57,8 +57,8 @@ func TestConformToy(t *testing.T) {
 	}
 }
 
-// TestAgreeHeap runs every engine on systems that allocate, those that store
-// states with 1 and with 8 workers.
+// TestAgreeHeap runs every engine on systems that allocate; those that store states run with 1 and
+// with 8 workers.
 func TestAgreeHeap(t *testing.T) {
 	var stateful, stateless []systemtest.Engine
 	for _, e := range systemtest.Engines() {
@@ -327,7 +327,7 @@ type noPieces struct{ system.Machine }
 // Capabilities implements system.Machine: there are none.
 func (noPieces) Capabilities() system.MachineCapabilities { return system.MachineCapabilities{} }
 
-// report keeps what a test would have reported.
+// report records what a test would have reported.
 type report struct {
 	testing.TB
 	text string
@@ -336,8 +336,8 @@ type report struct {
 func (r *report) Helper()           {}
 func (r *report) Error(args ...any) { r.text += fmt.Sprintln(args...) }
 
-// TestConformBites breaks each rule that Conform names, one at a time: it is to be
-// noticed, by the check that is for it.
+// TestConformBites breaks each rule of Conform, one at a time. The check for that rule must notice
+// it.
 func TestConformBites(t *testing.T) {
 	moves := func(m system.Machine) bool {
 		for th := range m.NumThreads() {
