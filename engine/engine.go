@@ -1,7 +1,6 @@
-// Package engine defines the vocabulary of explorations: what can be asked of one ([Options]),
-// what it reports while it runs ([Progress]) and what it found ([Result]), and the registry of
-// engines and reductions ([Register], [Entries]). It also provides what every engine needs
-// around its algorithm:
+// Package engine defines the vocabulary of explorations: their [Options], their [Progress] while
+// they run, their [Result], and the registry of engines and reductions ([Register], [Entries]). It
+// also provides what every engine needs around its algorithm:
 //
 //   - [Watch] ends an exploration in time: time-out, memory, interruption; and
 //     reports progress;
@@ -9,10 +8,9 @@
 //   - [Judge] decides the verdict: a run that did not cover everything is never a pass;
 //   - [Finish] replays and minimizes the traces, and describes deadlocks in words.
 //
-// An engine is a package below this one that explores, and a file that registers
-// it. Everything else follows from its [Entry]: the command's flags and help,
-// the errors for invalid combinations, and the tests of what an engine promises. Package
-// engine/all imports them all.
+// An engine is a package below this one that explores, and a file that registers it. Everything
+// else follows from its [Entry]: the command's flags and help, the errors for invalid combinations,
+// and the tests of what an engine promises. Package engine/all imports them all.
 package engine
 
 import (
@@ -29,8 +27,8 @@ import (
 // Verdict is the outcome of an exploration as it appears in the command's JSON.
 type Verdict string
 
-// The verdicts. What a limit, a time-out or an interruption ended is never a
-// pass; what found a violation before it ended is a violation.
+// The verdicts. A run that a limit, a time-out or an interruption ended is never a pass; a run that
+// found a violation before it ended is a violation.
 const (
 	Pass       Verdict = "pass"
 	Violated   Verdict = "violation"
@@ -56,9 +54,9 @@ type Options struct {
 	// KeepTraces leaves traces as the search found them instead of looking for
 	// short ones (see [trace.Shorten]).
 	KeepTraces bool
-	// MinimiseTime bounds the time that this takes; 0 means [DefaultMinimiseTime]. It
-	// is for systems whose transitions are slow: its searches have bounds of their own,
-	// which do not depend on the machine.
+	// MinimiseTime bounds the time for minimizing; 0 means [DefaultMinimiseTime]. It only matters
+	// for systems with slow transitions: the searches also have bounds that do not depend on the
+	// machine.
 	MinimiseTime time.Duration
 	// Shared says that other explorations use the system at the same time, so that what
 	// it counts ([system.Counting]) must not be asked for.
@@ -69,10 +67,10 @@ type Options struct {
 	// context of the exploration has ended. The searches with stored states and the
 	// unfolding call it.
 	Turn func()
-	// Dive lets a search with stored states follow random executions in a small share of its
-	// work (package dive). It finds some violations earlier and changes nothing in a
-	// search that passes, except what [system.Counting] counts. It is not for
-	// All, Validate, Checkpoint and Ranks.
+	// Dive lets a search with stored states spend a small share of its work on random executions
+	// (package dive). It finds some violations earlier, and changes nothing in a search that
+	// passes, except the counts of [system.Counting]. It cannot be combined with All, Validate,
+	// Checkpoint and Ranks.
 	Dive bool
 	// Validate checks the engine's own claims and the machine while it runs. A
 	// difference is an error of the exploration.
@@ -86,9 +84,8 @@ type Options struct {
 	MaxTransitions uint64
 	// MaxDepth cuts executions off after so many transitions; 0 means no bound.
 	MaxDepth int
-	// MaxMemory ends the search as incomplete before the whole process uses
-	// more than this many bytes; 0 means no limit. While the search runs, the
-	// garbage collector of the process is told to keep within it, too.
+	// MaxMemory ends the search as incomplete before the whole process uses more than this many
+	// bytes; 0 means no limit. While the search runs, the garbage collector keeps within it, too.
 	MaxMemory uint64
 	// Disk is a directory for the states for which MaxMemory leaves no room; if it is
 	// empty the search ends there. It needs MaxMemory.
@@ -101,15 +98,14 @@ type Options struct {
 	Progress         func(Progress)
 	ProgressInterval time.Duration
 
-	// Ranks, if not nil, connects this process with others that run the same
-	// exploration, each with its part. Run has to be called on all of them, from
-	// the goroutine that may use the connection. Rank 0 returns the whole
-	// result; the others return its verdict and counts, without findings.
+	// Ranks, if not nil, connects this process with others that run the same exploration, each with
+	// its part. Run must be called on all of them, from the goroutine that may use the connection.
+	// Rank 0 returns the whole result; the others return its verdict and counts, without findings.
 	// MaxMemory is for all ranks together.
 	Ranks Comm
 
-	// Checkpoint, if not nil, keeps from time to time what is needed to continue, and
-	// when the exploration ends as incomplete.
+	// Checkpoint, if not nil, saves from time to time, and when the exploration ends as incomplete,
+	// what is needed to continue.
 	Checkpoint *Checkpoint
 }
 
@@ -152,15 +148,15 @@ type Counters struct {
 	// Executions counts the explored executions in which at the end no thread is
 	// enabled.
 	Executions uint64
-	// BlockedExecutions counts those that ended because all that was enabled had
-	// been explored elsewhere: they were explored in vain.
+	// BlockedExecutions counts those that ended because everything enabled had been explored
+	// elsewhere: they were explored in vain.
 	BlockedExecutions uint64
 	// CutExecutions counts those that a bound on the depth cut off.
 	CutExecutions uint64
 }
 
-// Progress is what a running exploration reports. Rates are the reporter's
-// business: it may take them over the whole duration or since the last report.
+// Progress is the report of a running exploration. The reader computes rates, over the whole
+// duration or since the last report.
 type Progress struct {
 	Elapsed time.Duration
 	Counters
@@ -194,16 +190,15 @@ type Result struct {
 	// an upper bound beyond 262,144 of them, on several ranks, and after a checkpoint.
 	MoreViolations uint64
 
-	// Properties has what was found out about each temporal property that was
-	// checked.
+	// Properties has the result for each temporal property that was checked.
 	Properties []PropertyResult
-	// System is what the traces are of, if it is not the system that was given:
-	// one that wraps it. It knows more of what their steps do.
+	// System is the system of the traces, if it wraps the given one. It knows more about what their
+	// steps do.
 	System system.System
 	// How says how it was explored, Figures what else was measured. Both are for
 	// people and for programs.
 	How, Figures []Figure
-	// Warnings are to be told whatever was found, Notes behind the verdict.
+	// Warnings are always shown, Notes after the verdict.
 	Warnings, Notes []string
 }
 
@@ -245,8 +240,8 @@ type Finding struct {
 	Account Account
 }
 
-// Account is an execution as it is shown to people and programs, for violations
-// that are no matter of a single step, such as a loop that is run forever.
+// Account is an execution as shown to people and programs, for violations that are not about a
+// single step, such as a loop that is repeated forever.
 type Account interface {
 	json.Marshaler
 	// WriteText writes it for people, at most width columns wide.
@@ -259,9 +254,9 @@ type Account interface {
 // Looping is implemented by accounts of an execution that violates a temporal property.
 type Looping interface {
 	Account
-	// Lasso returns the property, the steps, and the index of the first one of those that are
-	// repeated forever: the number of steps if the last state is, -1 if what comes behind
-	// the steps does not matter.
+	// Lasso returns the property, the steps, and the index of the first step that is repeated
+	// forever: the number of steps if the last state is repeated, -1 if what follows the steps does
+	// not matter.
 	Lasso() (p Property, t *trace.Trace, loop int)
 }
 
@@ -270,8 +265,8 @@ type Figure struct {
 	Key   string // in the JSON object; empty: not there
 	Value any    // under Key
 	Label string // of the line for people
-	// Text is what is in that line; empty: there is none. Without a label it
-	// is added to the line that says how it was explored.
+	// Text is the text of that line; empty: there is none. Without a label it is added to the line
+	// that says how it was explored.
 	Text string
 }
 
@@ -309,8 +304,8 @@ type Predicate struct {
 	Initial bool
 }
 
-// PropertyResult is what was found out about a temporal property. A violation of
-// it is among Result.Violations.
+// PropertyResult is the result for a temporal property. A violation of it is among
+// Result.Violations.
 type PropertyResult struct {
 	Property Property
 	Verdict  Verdict

@@ -15,7 +15,7 @@ import (
 // -por chooses.
 type Mode struct {
 	Name string
-	// Asked is what a user writes to ask for it: -search stateless.
+	// Asked is what a user writes to select it: -search stateless.
 	Asked string
 	// Summary, if not empty, makes Name a value of -search and says what it is.
 	Summary string
@@ -60,20 +60,20 @@ type Entry struct {
 	Counts, Stable CounterSet
 	// Takes says for which options it has a use.
 	Takes OptionSet
-	// Flags are the options of its own.
+	// Flags are the engine's own options.
 	Flags []Flag
 	// Default marks the entry that its mode takes if the user does not choose.
 	Default bool
 
-	// Check says what is wrong with options that do not fit together; nil if there
-	// is nothing to check. It may set defaults that depend on others.
+	// Check says what is wrong with a combination of options; nil if there is nothing to check. It
+	// may set defaults that depend on others.
 	Check func(v *Values, o *Options) error
 	// Run explores. The error is an *OptionError, a *Refusal, or a fault of the
 	// tool; the result is nil then.
 	Run func(ctx context.Context, t *Task) (*Result, error)
 }
 
-// Task is what an entry is to explore, and how.
+// Task is what an entry explores, and how.
 type Task struct {
 	System     system.System
 	Properties []Property // to check, in a mode that is Temporal
@@ -81,7 +81,7 @@ type Task struct {
 	Flags *Values
 }
 
-// Preserved is a set of what a reduction preserves.
+// Preserved is a set of properties that a reduction preserves.
 type Preserved uint8
 
 // What a reduction can preserve.
@@ -130,7 +130,7 @@ const (
 	CountLoops // EndedLoops, BlockedLoops
 )
 
-// OptionSet is a set of options, beside those that all engines keep to.
+// OptionSet is a set of options, besides those that all engines support.
 type OptionSet uint16
 
 // The options.
@@ -149,8 +149,8 @@ const (
 // Need is something that an entry needs of a system.
 type Need struct {
 	What string
-	// Unmet returns why a system does not have it, nil if it has. It is nil for
-	// what can only be found out by exploring, such as that all executions end.
+	// Unmet returns why a system does not meet the need, or nil. It is nil for needs that only the
+	// exploration can check, such as that all executions end.
 	Unmet func(sys system.System) error
 }
 
@@ -203,7 +203,7 @@ func RegisterMode(m Mode) {
 // Modes returns the modes in the order of the help.
 func Modes() []*Mode { return modes }
 
-// LookupMode returns the mode of that name; nil if there is none.
+// LookupMode returns the mode of that name, or nil.
 func LookupMode(name string) *Mode {
 	for _, m := range modes {
 		if m.Name == name {
