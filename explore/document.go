@@ -1,13 +1,11 @@
-// Package explore is what stands behind the page that people look at executions in,
-// without the page: an execution with all that is to be seen of it ([Document]), a
-// system that is explored by hand ([Explorer]), a search that can be watched and
-// stopped ([Search]), and the state graph of a small system with what a reduction
-// leaves of it ([Explorer.Graph]). Package explore/page serves them.
+// Package explore provides the contents of the page for executions, without the page: an execution
+// with everything there is to see ([Document]), a system that is explored by hand ([Explorer]), a
+// search that can be watched and stopped ([Search]), and the state graph of a small system with
+// what a reduction explores of it ([Explorer.Graph]). Package explore/page serves them.
 //
-// An execution is named by its steps ([Path]), never by a number of this process:
-// going back is a shorter path, and a path in the address of the page is the same
-// state tomorrow and elsewhere. Every request executes its path again by the plain
-// semantics, which takes microseconds for a step.
+// An execution is named by its steps ([Path]), never by a number of this process. Going back is a
+// shorter path, and a path in the page's address means the same state tomorrow and elsewhere. Every
+// request executes its path again in the plain semantics, which takes microseconds per step.
 package explore
 
 import (
@@ -33,7 +31,7 @@ type Document struct {
 	// Next is where each column is at the beginning; nil if that is not known.
 	Next   []Standing `json:"next"`
 	Arrows []Arrow    `json:"arrows"`
-	// Violation is what the first state violates; empty for nothing.
+	// Violation is what the first state violates; empty if nothing.
 	Violation string `json:"violation,omitempty"`
 	// Loop is the row to which an execution returns that is run forever, the
 	// number of rows if the last state stays forever; -1 if it ends.
@@ -43,10 +41,10 @@ type Document struct {
 	// Path leads to the end of the execution; nil if nothing is known that could
 	// execute it.
 	Path *Path `json:"path"`
-	// Total is how many steps the execution has, of which Rows may be the first.
+	// Total is the number of steps of the execution, of which Rows may be the first.
 	Total int `json:"total"`
 
-	initial int // what a file says of the initial state
+	initial int // what a file says about the initial state
 }
 
 // Row is a step.
@@ -54,20 +52,20 @@ type Row struct {
 	Column   int      `json:"column"`
 	Pos      Place    `json:"pos"`
 	Text     string   `json:"text"`
-	Deeds    []string `json:"deeds,omitempty"` // what it did beside accesses, in words
+	Deeds    []string `json:"deeds,omitempty"` // what it did besides accesses, in words
 	Calls    []Call   `json:"calls,omitempty"` // the calls around it, the outermost first
 	Accesses []Access `json:"accesses"`
-	// Depends are the rows that this one depends on directly: what does not
-	// follow from others.
+	// Depends are the rows that this one depends on directly, without those that follow from
+	// others.
 	Depends []int `json:"depends"`
 	// Set are the variables that are different after the step.
 	Set []Value `json:"set"`
 	// Next are the columns that stand elsewhere after the step.
 	Next []Standing `json:"next,omitempty"`
-	// Violation is what the step or the state after it violates; empty for nothing.
+	// Violation is what the step or the state after it violates; empty if nothing.
 	Violation string `json:"violation,omitempty"`
 
-	alt uint64 // what a file says of the alternative
+	alt uint64 // what a file says about the alternative
 }
 
 // Call is a call of a function.

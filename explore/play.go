@@ -55,9 +55,8 @@ type Explorer struct {
 	Program *frontend.Program
 	// File is the name by which the program was loaded.
 	File string
-	// Refused, if not nil, says what the program did, as far as it was executed, that
-	// cannot be explored; nil if nothing. A search or a graph of such a program is worth
-	// nothing.
+	// Refused, if not nil, describes what cannot be explored in the program, as far as it was
+	// executed. A search or a graph of such a program is worthless.
 	Refused func() error
 	// Reload loads the program again with another text of its file; nil if that
 	// cannot be done.
@@ -84,8 +83,8 @@ func (x *Explorer) Source(name string) (text string, ok bool) {
 	return "", false
 }
 
-// Play executes a path and returns all that is to be seen of it. The error says what
-// is wrong with the path.
+// Play executes a path and returns everything there is to see. The error says what is wrong with
+// the path.
 func (x *Explorer) Play(p Path) (*Document, error) {
 	d, err := play(x.Program.System, x.observers(), p.trace())
 	if err == nil {
@@ -113,8 +112,8 @@ func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, 
 	if v := t.Violation; v != nil {
 		d.Kind, d.Message, d.Pos = string(v.Kind), v.Message, placeOf(v.Pos)
 	}
-	// What an observer does is to find that a property does not hold, which learns of
-	// the state itself.
+	// An observer's step only finds that a property does not hold, so it learns about the state
+	// itself.
 	t.Steps = slices.DeleteFunc(slices.Clone(t.Steps), func(s trace.Step) bool {
 		return s.Thread >= 0 && obs.Has(s.Thread)
 	})
@@ -185,7 +184,7 @@ func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, 
 
 const shared = "shared"
 
-// writer writes states into a document, as what is different from the one before.
+// writer writes states into a document, as differences from the previous one.
 type writer struct {
 	d      *Document
 	column map[int]int    // by thread
@@ -229,7 +228,7 @@ func (w *writer) state(row *Row, st *trace.State) {
 			w.set(row, w.d.Columns[c], b)
 		}
 	}
-	// What is not there any more has no value.
+	// Variables that no longer exist have no value.
 	for i := range w.d.Vars {
 		if w.seen[i] < w.states && w.now[i] != "" {
 			w.now[i] = ""
@@ -280,8 +279,8 @@ func standing(t *trace.Thread) Standing {
 	return st
 }
 
-// broken says what the observers find in the live state, and whether it is a deadlock;
-// "" for nothing.
+// broken says what the observers find in the live state, and whether it is a deadlock; "" if
+// nothing.
 func broken(m system.Machine, obs *system.Observers) string {
 	var bad []string
 	for t := range m.NumThreads() {
@@ -307,16 +306,15 @@ type Move struct {
 	Step   Step     `json:"step"`
 	Deeds  []string `json:"deeds,omitempty"` // what it would do, in words
 	Writes []Access `json:"writes"`          // what it would write
-	// Violation is what it would violate; empty for nothing.
+	// Violation is what it would violate; empty if nothing.
 	Violation string `json:"violation,omitempty"`
 }
 
 // maxAlternatives bounds the alternatives of one transition that are listed.
 const maxAlternatives = 200
 
-// Moves returns what can be done in the state at the end of a path: the alternatives
-// of each thread's next transition, and the threads that are blocked or have ended.
-// Observers are not among them.
+// Moves returns the possible moves in the state at the end of a path: the alternatives of each
+// thread's next transition, and the threads that are blocked or have ended, without observers.
 func (x *Explorer) Moves(p Path) ([]Move, error) {
 	m, err := x.at(p)
 	if err != nil {

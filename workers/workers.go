@@ -61,7 +61,7 @@ import (
 	"cpor/statestore"
 )
 
-// Worker is what one goroutine of the pool does with the items.
+// Worker handles the items in one goroutine of the pool.
 type Worker interface {
 	// Process works on item i of batch b, and hands the items that come of it
 	// to out. It returns an error to end the whole pool; the item then counts
@@ -103,9 +103,9 @@ type Options struct {
 	Gate *Gate
 }
 
-// Idler is what a [Worker] can be besides: Idle is called each time when it has
-// found nothing to do and before the pool counts it as idle, so that it can hand
-// over what it keeps for others.
+// Idler is optionally implemented by a [Worker]. Idle is called each time the worker has found
+// nothing to do, before the pool counts it as idle, so that it can hand over what it keeps for
+// others.
 type Idler interface {
 	Idle()
 }
@@ -191,8 +191,8 @@ func (s *Stats) Add(t Stats) {
 	}
 }
 
-// ErrStopped is returned by Worker.Process if it did not finish an item because
-// the pool is to end. The item counts as not done.
+// ErrStopped is returned by Worker.Process if it did not finish an item because the pool is ending.
+// The item counts as not done.
 var ErrStopped = errors.New("workers: the pool is to end")
 
 // ErrPaused is the error of a pool that was paused before it had come to its end.
@@ -225,12 +225,10 @@ const (
 // cache line; processors fetch lines in pairs of 64 bytes.
 const cacheLine = 128
 
-// Run runs a pool on the work set until it is empty and nobody works any more.
-// It returns nil then; the first error of a worker or of Options.Check, a
-// *PanicError among them; or the cause of ctx's end. In the latter cases the
-// work set holds every item that was not done, so that it could be resumed.
-//
-// newWorker is called for each worker from 0 to Workers-1, before any starts.
+// Run runs a pool on the work set until it is empty and no worker is active. It returns nil then;
+// otherwise the first error of a worker or of Options.Check, a *PanicError among them, or the cause
+// of ctx's end. In the latter cases the work set holds every item that was not done, so the search
+// can be resumed. newWorker is called for each worker from 0 to Workers-1, before any starts.
 func Run(ctx context.Context, ws *statestore.WorkSet, o Options,
 	newWorker func(id int) Worker) (Stats, error) {
 	if o.Workers < 1 {
@@ -303,7 +301,7 @@ type pool struct {
 	gates int64 // 1 if there is a gate, which counts as active until it is closed
 
 	mu       sync.Mutex
-	sleepers []*Out // a stack of those who sleep and have not been sent a token
+	sleepers []*Out // a stack of sleepers that have not been sent a token
 
 	_          [cacheLine]byte
 	active     atomic.Int64 // workers that hold items or look for some
@@ -311,7 +309,7 @@ type pool struct {
 	sleeping   atomic.Int64 // len(sleepers)
 	_          [cacheLine]byte
 	stop       atomic.Bool // read for every item, written once
-	paused     atomic.Bool // as stop, but nobody breaks off
+	paused     atomic.Bool // as stop, but no item is broken off
 	terminated atomic.Bool
 	_          [cacheLine]byte
 }
@@ -479,13 +477,12 @@ func (o *Out) AddState(depth int, ref statestore.Ref, s []uint64, t *statestore.
 	b.AddState(ref, s, t)
 }
 
-// Stopped tells whether the pool is to end: at an error, a limit, or because
-// the context is canceled.
+// Stopped tells whether the pool is ending: after an error, at a limit, or because the context is
+// canceled.
 func (o *Out) Stopped() bool { return o.pool.stop.Load() }
 
-// Pause lets all workers pause as soon as they have finished their items. It is for a
-// worker that closes Options.Pause besides, which alone takes until the scheduler
-// comes to it.
+// Pause lets all workers pause as soon as they have finished their items. A worker calls it in
+// addition to closing Options.Pause, which alone takes effect only when the scheduler gets to it.
 func (o *Out) Pause() { o.pool.paused.Store(true) }
 
 // fresh queues the unfinished batch and begins a new one.
@@ -696,7 +693,7 @@ func moveTail(b *statestore.Batch, from int, to *statestore.Batch) {
 	b.Refs = b.Refs[:from]
 }
 
-// putBack returns what was not done to the work set.
+// putBack returns unfinished items to the work set.
 func (o *Out) putBack(b *statestore.Batch, i int) {
 	if i < b.Len() {
 		rest := o.pool.ws.Get(o.id)

@@ -1,22 +1,22 @@
-// Package page serves the page that executions are looked at in, and a program is
-// explored by hand: static files that are in the binary, and a few requests in JSON
-// behind which package explore stands. It needs no network, and nothing is built: the
-// scripts are modules that browsers read as they are.
+// Package page serves the page that shows executions and explores a program by hand: static files
+// in the binary, and a few JSON requests answered by package explore. It needs no network and no
+// build step: the scripts are modules that browsers read as they are.
 //
 // # Who may ask
 //
-// A page in a browser can send requests to any port of the machine that it runs on. So
-// the server
+// A page in a browser can send requests to any port of its machine. So the server
 //
 //   - listens on 127.0.0.1 only,
-//   - answers only under its own name, 127.0.0.1 or localhost with its port: with a
-//     name that an attacker has pointed here (DNS rebinding) it answers nothing,
+//   - answers only under its own name, 127.0.0.1 or localhost with its port, and not under a name
+//     that
+//     an attacker has pointed here (DNS rebinding),
 //   - refuses requests from other origins,
-//   - answers requests for data only with the token that is in the address which
-//     the command has printed, so that neither other users of the machine get them.
+//   - answers requests for data only with the token in the address that the command printed, so
+//     other
+//     users of the machine do not get them.
 //
-// Texts of a model are anybody's, too. The scripts show them as text, never as markup,
-// and the policy that is sent along forbids scripts that are not files of this server.
+// Model text is not trusted either. The scripts show it as text, never as markup, and the policy
+// sent along forbids scripts that are not files of this server.
 package page
 
 import (
@@ -43,24 +43,24 @@ import (
 //go:embed static
 var static embed.FS
 
-// Server is the page of one program or file. Exactly what is in Explorer and Kept can
-// be looked at.
+// Server is the page of one program or file. It shows what is in Explorer and Kept, and nothing
+// else.
 type Server struct {
 	// Title is above the page.
 	Title string
 	// Kept are executions of a file; nil for none.
 	Kept *explore.Kept
-	// Explorer explores a program by hand; nil if there is only what was kept.
+	// Explorer explores a program by hand; nil if there is only a saved file.
 	Explorer *explore.Explorer
 	// Searches says which searches can be started; nil for none.
 	Searches []SearchKind
-	// Plan prepares a search, with the flags of `cpor run`, in the program's system or,
-	// if at is not nil, from a state on. The error says what is wrong with the flags.
+	// Plan prepares a search, with the flags of `cpor run`, in the program's system or, if at is
+	// not nil, from a state. The error says what is wrong with the flags.
 	Plan func(flags []string, at *explore.Path) (*explore.Plan, error)
 	// Reductions are the names of the reductions that a state graph can show.
 	Reductions []string
-	// ReadSource reads a file that a place names and that is none of the program's;
-	// nil if there are none.
+	// ReadSource reads a file that is named by a place but is not one of the program's; nil if
+	// there are none.
 	ReadSource func(name string) (string, error)
 
 	token string
@@ -223,7 +223,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f func(r *http.R
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
-	// An error means that nobody listens any more.
+	// An error means that the client has gone away.
 	_ = enc.Encode(v)
 }
 

@@ -23,9 +23,9 @@ import (
 	"cpor/system"
 )
 
-// native is a function that the machine itself performs. The registers begin with
-// the parameters; the results come behind them. One that synchronises has alts and
-// sync: how many ways there are to take it now (0: it is blocked), and one of them.
+// native is a function that the machine itself performs. The registers begin with the parameters,
+// followed by the results. A native that synchronizes has alts and sync: how many ways there are to
+// take it now (0: it is blocked), and one of them.
 type native struct {
 	name string
 	run  func(m *Machine, g *goroutine, r []uint64)
@@ -82,8 +82,8 @@ func drawsRandom(i *compile.Instr) bool {
 
 func always(m *Machine, g *goroutine, r []uint64) int { return 1 }
 
-// enterNatives fills in natives when the first of them is looked up: those who check models in
-// other languages need not wait for it.
+// enterNatives fills in natives when the first of them is looked up, so that checks of other
+// languages do not wait for it.
 var enterNatives = sync.OnceFunc(func() {
 	plain := func(name string, run func(m *Machine, g *goroutine, r []uint64)) {
 		enter(native{name: name, run: run})
@@ -746,7 +746,7 @@ func (m *Machine) put(p, v uint64) {
 	m.set(m.addr(p), v)
 }
 
-// print notes what the program prints.
+// print records what the program prints.
 func (m *Machine) print(s string) {
 	if m.collect {
 		m.output = append(m.output, s...)
@@ -931,9 +931,8 @@ func (m *Machine) arm(x *goroutine, d int64) {
 	}
 }
 
-// due tells whether a goroutine's alarm may go off. The alarm of a ticker whose
-// channel is full may not: its tick would be lost, so that nothing would happen but
-// that time passes.
+// due tells whether a goroutine's alarm may go off. The alarm of a ticker whose channel is full may
+// not: its tick would be lost, so nothing would happen except that time passes.
 func (m *Machine) due(g *goroutine) bool {
 	m.touch(m.loc(locName{kind: alarmLoc, a: g.number}), false)
 	if !g.armed || m.idles(g) {
@@ -966,7 +965,7 @@ func (m *Machine) due(g *goroutine) bool {
 	if !m.sys.o.Idle && !g.bubble && !(m.sys.o.Patient && m.testSleeps(g)) {
 		return true
 	}
-	// Time does not pass for an alarm that is due by now, so it need not wait for anybody.
+	// Time does not pass for an alarm that is already due, so it waits for nothing.
 	m.clockRead()
 	return at <= m.now || m.quiet(g, true)
 }
@@ -1126,7 +1125,7 @@ func (m *Machine) giveIn(g *goroutine) {
 	g.frames = g.frames[:0]
 }
 
-// ownerOf returns the goroutine whose time-out a timer is, nil if it is none.
+// ownerOf returns the goroutine whose time-out a timer is, or nil.
 func (m *Machine) ownerOf(g *goroutine) *goroutine {
 	if !g.timeout {
 		return nil

@@ -38,7 +38,7 @@ type File struct {
 	// Partial are those of Broken in whose bodies all that is broken is in a
 	// [BadStmt]: what surrounds it was read as it is meant.
 	Partial map[Decl]bool
-	// LostNames are those that broken declarations of constants, types and variables may
+	// LostNames are the names that broken declarations of constants, types and variables may
 	// declare.
 	LostNames []string
 	// Lost says that a declaration was so broken that not even its name is known.
