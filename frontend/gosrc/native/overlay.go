@@ -20,6 +20,18 @@ import (
 //go:embed overlay/*.txt
 var ours embed.FS
 
+// tamper, if not nil, changes a file of the overlay: tests build faults in.
+var tamper func(name string, text []byte) []byte
+
+// ourFile returns a file of the overlay.
+func ourFile(name string) ([]byte, error) {
+	text, err := ours.ReadFile("overlay/" + name)
+	if err == nil && tamper != nil {
+		text = tamper(name, text)
+	}
+	return text, err
+}
+
 // Unsupported is the error if there is no native machine for a program: for this platform, or
 // for this version of Go.
 type Unsupported struct{ Why string }
@@ -39,7 +51,7 @@ func makeOverlay(goroot, version, goarch, cache string) (string, error) {
 		return "", err
 	}
 	for _, e := range entries {
-		b, err := ours.ReadFile("overlay/" + e.Name())
+		b, err := ourFile(e.Name())
 		if err != nil {
 			return "", err
 		}
@@ -108,7 +120,7 @@ func patched(src, goarch string) (map[string][]byte, error) {
 		}
 	}
 	for _, a := range added {
-		text, err := ours.ReadFile("overlay/" + a[1])
+		text, err := ourFile(a[1])
 		if err != nil {
 			return nil, err
 		}

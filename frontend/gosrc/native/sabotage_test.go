@@ -1,0 +1,341 @@
+package native_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cpor/engine"
+	"cpor/engine/stateless"
+	"cpor/frontend/gosrc/native"
+	"cpor/frontend/gosrc/native/replay"
+	"cpor/system"
+)
+
+// faults are built into the run-time, one at a time: what stands in a file is replaced. Each is
+// found by a search over the tests of victims, whose results are known.
+var faults = []struct{ name, file, old, new string }{
+	{"no point before Unlock", "sched", "	t.op, t.p, t.a, t.b = op, uintptr(p), a, b\n	if calm == 2 {",
+		"	t.op, t.p, t.a, t.b = op, uintptr(p), a, b\n	if FAULT && op == cporOpUnlock { *(*int32)(p) = 0; t.result = 1; return t }\n	if calm == 2 {"},
+	{"no point before an atomic store", "sched", "	t := cporSyncOp(op, p, size, old)",
+		"	if FAULT && op == cporOpStore { return }\n	t := cporSyncOp(op, p, size, old)"},
+	{"Unlock orders nothing", "sched", "		*(*int32)(p) = 0\n		cporRelease(t, cporLocOf(t.p, cporWord, 0))\n	case cporOpAnnounce:",
+		"		*(*int32)(p) = 0\n		if !FAULT { cporRelease(t, cporLocOf(t.p, cporWord, 0)) }\n	case cporOpAnnounce:"},
+	{"close orders nothing", "sched", "	cporRelease(t, cporLocOf(cporChan(c), cporClosed, 0))",
+		"	if !FAULT { cporRelease(t, cporLocOf(cporChan(c), cporClosed, 0)) }"},
+	{"everything is ordered", "race", "	return id == int(t.id) ||", "	return FAULT || id == int(t.id) ||"},
+	{"writes to old memory are not seen", "race", "	if cporWrote {\n", "	if FAULT || cporWrote {\n"},
+	{"the clock stands", "clocks", "	if at := cporDeadline(t); at > cporNow {", "	if at := cporDeadline(t); at > cporNow && !FAULT {"},
+	{"alarms go off in any order", "clocks", "			if !cporIdles(x) && cporDeadline(x) < at {", "			if !FAULT && !cporIdles(x) && cporDeadline(x) < at {"},
+	{"Lock is shown as a read", "sched", "	case cporOpLock, cporOpUnlock, cporOpAnnounce, cporOpWUnlock:\n		cporTouch(t.p, cporWord, 0, true)",
+		"	case cporOpLock, cporOpUnlock, cporOpAnnounce, cporOpWUnlock:\n		cporTouch(t.p, cporWord, 0, !FAULT || t.op != cporOpLock)"},
+	{"an atomic store is shown as a read", "sched", "	case cporOpStore:\n		cporTouch(t.p, cporWord, 0, true)",
+		"	case cporOpStore:\n		cporTouch(t.p, cporWord, 0, !FAULT)"},
+	{"all locations of an address are one", "sched",
+		"	h := uint32(cporMix(cporMix(uint64(addr), kind), index))\n	for i",
+		"	if FAULT && kind <= cporOffers { kind, index = cporWord, 0 }\n	h := uint32(cporMix(cporMix(uint64(addr), kind), index))\n	for i"},
+	{"Broadcast wakes one", "sched", "			if t.op == cporOpBroadcast {", "			if t.op == cporOpBroadcast && !FAULT {"},
+	{"select takes the first case that is ready", "sched", "				cporRecvAlts(t, cases[i].c, i, !t.block)\n			}",
+		"				cporRecvAlts(t, cases[i].c, i, !t.block)\n			}\n			if FAULT && cporNAlts > 0 { break }"},
+	{"everybody may wait forever", "tell", "	if t.daemon {", "	if t.daemon || FAULT {"},
+	{"maps begin anywhere", "tell", "	if t == nil {\n		return 0, false\n	}\n	t.draws++", "	if t == nil || FAULT {\n		return 0, false\n	}\n	t.draws++"},
+	{"objects are counted by all goroutines together", "race", "			t.allocs++\n			n = t.allocs", "			if FAULT { t = cporThreads[0] }\n			t.allocs++\n			n = t.allocs"},
+	{"the hash of a step leaves out its accesses", "tell", "		h = cporMix(h, cporLocs[a>>1].hash^uint64(a&1))", "		h = cporMix(h, cporLocs[a>>1].hash^uint64(a&1))\n		if FAULT { h = uint64(cporGen) | 1 }"},
+	{"values of locks are always equal", "tell", "	return cporMix(v, 1) | 1", "	if FAULT { v = 0 }\n	return cporMix(v, 1) | 1"},
+}
+
+const victims = `package a
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func both(a, b func()) {
+	var wg sync.WaitGroup
+	wg.Go(a)
+	wg.Go(b)
+	wg.Wait()
+}
+
+func TestMutex(t *testing.T) {
+	var mu sync.Mutex
+	n := 0
+	f := func() {
+		for range 2 {
+			mu.Lock()
+			n++
+			mu.Unlock()
+		}
+	}
+	both(f, f)
+	if n != 4 {
+		t.Fatal(n)
+	}
+}
+
+func TestStore(t *testing.T) {
+	var a, b atomic.Int32
+	var x, y int32
+	both(func() { a.Store(1); x = b.Load() }, func() { b.Store(1); y = a.Load() })
+	if x+y == 0 {
+		t.Fatal("not sequentially consistent")
+	}
+}
+
+func TestMessage(t *testing.T) {
+	data := 0
+	c := make(chan bool)
+	both(func() { data = 1; close(c) }, func() {
+		<-c
+		if data != 1 {
+			t.Error(data)
+		}
+	})
+}
+
+func TestRace(t *testing.T) {
+	x := 0
+	both(func() { x = 1 }, func() { x = 2 })
+	_ = x
+}
+
+var global int
+
+func TestGlobal(t *testing.T) {
+	var mu sync.Mutex
+	f := func() { mu.Lock(); global++; mu.Unlock() }
+	both(f, f)
+	if global != 2 {
+		t.Fatal(global)
+	}
+}
+
+func TestClock(t *testing.T) {
+	begin := time.Now()
+	time.Sleep(time.Hour)
+	if d := time.Since(begin); d < time.Hour {
+		t.Fatal(d)
+	}
+}
+
+func TestAlarms(t *testing.T) {
+	c := make(chan int, 2)
+	both(func() { time.Sleep(2 * time.Millisecond); c <- 2 }, func() { time.Sleep(time.Millisecond); c <- 1 })
+}
+
+func TestMeet(t *testing.T) {
+	a, b := make(chan int), make(chan int)
+	both(func() {
+		select {
+		case a <- 1:
+		case <-b:
+		}
+	}, func() {
+		select {
+		case <-a:
+		case b <- 2:
+		}
+	})
+}
+
+func TestTwo(t *testing.T) {
+	a, b := make(chan int, 1), make(chan int, 1)
+	a <- 1
+	b <- 1
+	select {
+	case <-a:
+	case <-b:
+	}
+}
+
+func TestCond(t *testing.T) {
+	var mu sync.Mutex
+	c := sync.NewCond(&mu)
+	ready := false
+	f := func() {
+		mu.Lock()
+		for !ready {
+			c.Wait()
+		}
+		mu.Unlock()
+	}
+	go f()
+	go f()
+	mu.Lock()
+	ready = true
+	c.Broadcast()
+	mu.Unlock()
+}
+
+func TestLeak(t *testing.T) { go func() { select {} }() }
+
+func TestMap(t *testing.T) {
+	m := map[int]*sync.Mutex{}
+	for i := range 40 {
+		m[i] = new(sync.Mutex)
+	}
+	var first sync.Mutex
+	f := func() {
+		for range 2 {
+			first.Lock()
+			first.Unlock()
+			for _, mu := range m {
+				mu.Lock()
+				mu.Unlock()
+				break
+			}
+		}
+	}
+	both(f, f)
+}
+
+func TestObjects(t *testing.T) {
+	var first sync.Mutex
+	lock := func(mu *sync.Mutex) {
+		mu.Lock()
+		mu.Unlock()
+	}
+	both(func() { lock(&first); lock(new(sync.Mutex)) }, func() { lock(new(sync.Mutex)); lock(&first) })
+}
+
+func TestParts(t *testing.T) {
+	c := make(chan int, 2)
+	c <- 1
+	both(func() { c <- 2 }, func() { <-c })
+}
+`
+
+// results explores the victims and says what came out, a line for each.
+func results(t *testing.T, b *native.Binary) (out []string) {
+	for _, m := range regexp.MustCompile(`func (Test\w+)`).FindAllStringSubmatch(victims, -1) {
+		out = append(out, m[1]+": "+result(t, b, m[1]))
+	}
+	return out
+}
+
+func result(t *testing.T, b *native.Binary, test string) (out string) {
+	defer func() {
+		if v := recover(); v != nil {
+			stop, ok := v.(*replay.Stop)
+			if !ok {
+				panic(v)
+			}
+			out = kindOf(stop)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	sys, err := replay.New(ctx, func() (native.Process, error) {
+		return b.Start(test, native.Auto, native.Limits{})
+	}, b, replay.Options{MaxSteps: 1000})
+	if err != nil {
+		return kindOf(err)
+	}
+	defer sys.Close()
+	res, err := stateless.Run(ctx, sys, stateless.Options{
+		Options: engine.Options{Workers: 1, KeepTraces: true}, Reduction: stateless.DPOR,
+		Executed: func(m system.Machine) { m.(*replay.Machine).Verify() }})
+	if err != nil {
+		return kindOf(err)
+	}
+	if len(res.Violations) > 0 {
+		return string(res.Violations[0].Kind)
+	}
+	return fmt.Sprintf("%v, %d executions", res.Verdict, res.Executions)
+}
+
+// kindOf says which error it is that ends a search, without what differs from time to time.
+func kindOf(err error) string {
+	var found *replay.Found
+	switch {
+	case errors.As(err, &found):
+		return string(found.Violation.Kind)
+	case strings.Contains(err.Error(), "data race"):
+		return "race"
+	}
+	return "an error"
+}
+
+// healthy are the results without a fault. The interpreter has the same ones, except that there
+// both goroutines of TestMap begin at the same key.
+var healthy = []string{
+	"TestMutex: pass, 6 executions",
+	"TestStore: pass, 3 executions",
+	"TestMessage: pass, 1 executions",
+	"TestRace: race",
+	"TestGlobal: pass, 2 executions",
+	"TestClock: pass, 1 executions",
+	"TestAlarms: pass, 6 executions",
+	"TestMeet: pass, 2 executions",
+	"TestTwo: pass, 2 executions",
+	"TestCond: pass, 10 executions",
+	"TestLeak: deadlock",
+	"TestMap: pass, 6 executions",
+	"TestObjects: pass, 2 executions",
+	"TestParts: pass, 1 executions",
+}
+
+// TestSabotage: the results of the victims are what they must be, and each fault changes one.
+func TestSabotage(t *testing.T) {
+	needLong(t)
+	files := map[string]string{"a_test.go": victims}
+	seen := map[string]bool{}
+	defer native.Tamper(func(name string, text []byte) []byte {
+		for i, f := range faults {
+			if name != "runtime_"+f.file+".go.txt" {
+				continue
+			}
+			if bytes.Count(text, []byte(f.old)) != 1 {
+				t.Fatalf("%s: %d places", f.name, bytes.Count(text, []byte(f.old)))
+			}
+			seen[f.name] = true
+			condition := fmt.Sprintf("(cporFault == %d)", i+1)
+			text = bytes.Replace(text, []byte(f.old),
+				[]byte(strings.ReplaceAll(f.new, "FAULT", condition)), 1)
+		}
+		if name == "runtime_race.go.txt" {
+			text = bytes.Replace(text, []byte("func cporInit() {"), []byte("var cporFault int\n\n"+
+				"func cporInit() {\n	for _, c := range []byte(gogetenv(\"CPOR_FAULT\")) {\n"+
+				"		cporFault = cporFault*10 + int(c-'0')\n	}"), 1)
+		}
+		return text
+	})()
+	dir := module(t, "1.26", files)
+	cache := t.TempDir()
+	explore := func(fault int) []string {
+		b := build(t, native.BuildOptions{Dir: dir, Package: ".", Cache: cache,
+			Env: []string{fmt.Sprintf("CPOR_FAULT=%d", fault)}})
+		defer b.Close()
+		return results(t, b)
+	}
+	want := explore(0)
+	if len(seen) != len(faults) {
+		t.Fatalf("%d of %d faults are built in", len(seen), len(faults))
+	}
+	if !slices.Equal(want, healthy) {
+		t.Fatalf("without a fault:\n%s", strings.Join(want, "\n"))
+	}
+	for i, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			var by []string
+			for k, r := range explore(i + 1) {
+				if r != want[k] {
+					by = append(by, r)
+				}
+			}
+			if len(by) == 0 {
+				t.Error("nobody notices")
+			}
+			t.Log(strings.Join(by, "; "))
+		})
+	}
+}
