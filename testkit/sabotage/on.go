@@ -4,6 +4,7 @@ package sabotage
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 )
 
@@ -29,7 +30,7 @@ func Now() string {
 // Set switches one sabotage on and all others off; "" switches all off.
 func Set(name string) {
 	known := name == ""
-	for _, s := range List {
+	for _, s := range slices.Concat(List, Emitter) {
 		known = known || s.Name == name
 	}
 	if !known {

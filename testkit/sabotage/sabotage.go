@@ -83,3 +83,28 @@ var List = []struct{ Name, What string }{
 	{"commuting/room", "what commutes with each transition of a sequence is put before all of it"},
 	{"sleep/never woken", "a sleeping thread is not woken by what it depends on"},
 }
+
+// Emitter are the sabotages of the emitter of machine code (frontend/promela/machine), which
+// its comparison with the machine must find:
+//
+//	go test -tags sabotage ./frontend/promela/machine -run Sabotage
+var Emitter = []struct{ Name, What string }{
+	{"code/width", "of 16 bits only 8 are stored"},
+	{"code/sign", "what is loaded has no sign"},
+	{"code/mask", "a scalar of a few bits spoils its neighbors"},
+	{"code/element", "of an element that crosses no byte the neighbors count, too"},
+	{"code/branch", "< is <="},
+	{"code/and", "&& is its second operand"},
+	{"code/index", "an index may be one too large"},
+	{"code/divisor", "a division by 0 is one by 1"},
+	{"code/changed", "a write to a global variable is not told"},
+	{"code/else", "else can always be taken"},
+	{"code/full", "a buffer takes one message more"},
+	{"code/shift", "the messages behind one that is received stay where they are"},
+	{"code/match", "a receive takes what does not match"},
+	{"code/dead", "variables that are not read any more keep their values"},
+	{"code/atomic", "an atomic sequence ends after its first step"},
+	{"code/create", "the variables of a new process have no initial values"},
+	{"code/end", "every blocked process may stay where it is"},
+	{"code/note", "that a place was reached is not counted"},
+}

@@ -6,6 +6,7 @@ import (
 	"cpor/frontend/code"
 	"cpor/frontend/code/wasm"
 	"cpor/frontend/promela/program"
+	"cpor/testkit/sabotage"
 )
 
 // The emitter compiles a system to a WebAssembly module (package code). It has for each control
@@ -86,7 +87,7 @@ func emit(s *System) *code.Program {
 		first = append(first, t.first)
 		words = append(words, int32(8*t.lay.words))
 		for i := range t.states {
-			if t.states[i].final || t.states[i].end {
+			if t.states[i].final || t.states[i].end || sabotage.Is("code/end") {
 				atEnd[int(t.first)+i] = 1
 			}
 		}
@@ -243,7 +244,8 @@ func (l *scalar) bits() int { return 64 - int(l.down) }
 func (x *fn) normal(bits int, signed bool) {
 	switch {
 	case bits >= 32:
-	case signed:
+	case sabotage.Is("code/element"):
+	case signed && !sabotage.Is("code/sign"):
 		x.I32(int32(32 - bits))
 		x.Op(wasm.I32Shl)
 		x.I32(int32(32 - bits))
@@ -257,11 +259,11 @@ func (x *fn) normal(bits int, signed bool) {
 // loads and stores of whole bytes.
 func loads(bits int, signed bool) (wasm.Access, bool) {
 	switch {
-	case bits == 8 && signed:
+	case bits == 8 && signed && !sabotage.Is("code/sign"):
 		return wasm.I32Load8S, true
 	case bits == 8:
 		return wasm.I32Load8U, true
-	case bits == 16 && signed:
+	case bits == 16 && signed && !sabotage.Is("code/sign"):
 		return wasm.I32Load16S, true
 	case bits == 16:
 		return wasm.I32Load16U, true
@@ -272,10 +274,10 @@ func loads(bits int, signed bool) (wasm.Access, bool) {
 }
 
 func stores(bits int) wasm.Access {
-	switch bits {
-	case 8:
+	switch {
+	case bits == 8, sabotage.Is("code/width"):
 		return wasm.I32Store8
-	case 16:
+	case bits == 16:
 		return wasm.I32Store16
 	}
 	return wasm.I32Store
@@ -312,6 +314,9 @@ func (x *fn) wrote(base wasm.Local, word int32) {
 		return // no state of that length has a set of its changed words
 	}
 	if base == cur {
+		if sabotage.Is("code/changed") {
+			return
+		}
 		x.global |= 1 << word
 	} else {
 		x.mine |= 1 << word
@@ -332,6 +337,9 @@ func (x *fn) store(base wasm.Local, l *scalar, v wasm.Local) {
 		m := int32(1)<<l.bits() - 1
 		x.Get(base)
 		x.Mem(wasm.I32Load8U, at)
+		if sabotage.Is("code/mask") {
+			m = 0xff >> shift
+		}
 		x.I32(^(m << shift))
 		x.Op(wasm.I32And)
 		x.Get(v)
@@ -566,7 +574,11 @@ func (x *fn) index(pl *program.Place) (k wasm.Local, numbers []int) {
 		x.expr(i.X)
 		x.Tee(v)
 		x.I32(int32(i.Len))
-		x.Op(wasm.I32GeU)
+		if sabotage.Is("code/index") {
+			x.Op(wasm.I32GtU)
+		} else {
+			x.Op(wasm.I32GeU)
+		}
 		x.If()
 		x.Br(x.trouble)
 		x.End()
@@ -733,6 +745,10 @@ func (x *fn) expr(y program.Expr) {
 func (x *fn) binary(y *program.Binary) {
 	switch y.Op {
 	case "&&", "||":
+		if sabotage.Is("code/and") && y.Op == "&&" {
+			x.expr(y.Y)
+			return
+		}
 		x.expr(y.X)
 		x.IfValue(wasm.I32)
 		if y.Op == "&&" {
@@ -757,7 +773,13 @@ func (x *fn) binary(y *program.Binary) {
 		x.expr(y.Y)
 		x.Tee(b)
 		x.Op(wasm.I32Eqz)
-		x.BrIf(x.trouble)
+		if sabotage.Is("code/divisor") {
+			x.Get(b)
+			x.Op(wasm.I32Or)
+			x.Set(b)
+		} else {
+			x.BrIf(x.trouble)
+		}
 		// The quotient of the smallest number and -1 is none to the processor.
 		x.Get(b)
 		x.I32(-1)
@@ -783,6 +805,9 @@ func (x *fn) binary(y *program.Binary) {
 	op, ok := binaries[y.Op]
 	if !ok {
 		panic(beyond{})
+	}
+	if sabotage.Is("code/branch") && op == wasm.I32LtS {
+		op = wasm.I32LeS
 	}
 	x.expr(y.X)
 	x.expr(y.Y)
@@ -989,6 +1014,10 @@ func (x *fn) match(c *channel, args []program.RecvArg, random bool, slot wasm.Lo
 			x.load(cur, &c.scalars[1+f])
 		}
 		x.Op(wasm.I32Ne)
+		if sabotage.Is("code/match") {
+			x.Op(wasm.Drop)
+			continue
+		}
 		x.BrIf(differs)
 	}
 	x.Br(found)
@@ -1047,7 +1076,11 @@ func (x *fn) enabled(e *edge) {
 			default:
 				x.load(cur, &c.scalars[0])
 				x.I32(int32(c.Cap))
-				x.Op(wasm.I32LtS)
+				if sabotage.Is("code/full") {
+					x.Op(wasm.I32LeS)
+				} else {
+					x.Op(wasm.I32LtS)
+				}
 			}
 			x.Set(v)
 		})
@@ -1326,7 +1359,7 @@ func (e *emitter) take(p *proctype, y *edge) int32 {
 
 // goOn returns from a function that has taken an edge.
 func (x *fn) goOn(y *edge, who wasm.Local) {
-	if y.atomic {
+	if y.atomic && !sabotage.Is("code/atomic") {
 		x.Get(who)
 		x.I32(2)
 		x.Op(wasm.I32Shl)
@@ -1344,8 +1377,13 @@ func (x *fn) arrive(y *edge) {
 	x.I32(y.to)
 	x.Mem(wasm.I32Store16, pcShift/8)
 	x.wrote(fb, 0)
-	x.e.Tell(x.Func, func() { x.I32(x.p.first + y.to) })
+	if !sabotage.Is("code/note") {
+		x.e.Tell(x.Func, func() { x.I32(x.p.first + y.to) })
+	}
 	for i := range y.dead {
+		if sabotage.Is("code/dead") {
+			break
+		}
 		x.storeConst(fb, &y.dead[i], 0)
 	}
 }
@@ -1602,7 +1640,7 @@ func (x *fn) receive(c *channel, y *edge) {
 		x.I32(1)
 		x.Op(wasm.I32Sub)
 		x.Set(n)
-		if c.Cap > 1 {
+		if c.Cap > 1 && !sabotage.Is("code/shift") {
 			moved := x.Block()
 			again := x.Loop()
 			x.Get(slot)
@@ -2214,7 +2252,7 @@ func (x *fn) create(y *program.Run) {
 // locals returns the function that gives the local variables of a new process their initial
 // values; nil if all are 0.
 func (e *emitter) locals(p *proctype) *wasm.Func {
-	if len(p.inits) == 0 {
+	if len(p.inits) == 0 || sabotage.Is("code/create") {
 		return nil
 	}
 	if f := e.inits[p]; f != nil {
@@ -2358,6 +2396,9 @@ func (x *fn) direct(s *state) {
 func (x *fn) can(y *edge, first, then func()) {
 	switch {
 	case y.kind == program.DStep && y.src.Always:
+		then()
+		return
+	case sabotage.Is("code/else") && y.kind == program.Else:
 		then()
 		return
 	case y.kind == program.Else, y.kind == program.DStep && y.src.Otherwise:
