@@ -550,7 +550,9 @@ func (p *plainStore) readStates(r *stateReader) {
 }
 
 // writeStates implements saved.
-func (c *compactStore) writeStates(w *stateWriter, all bool) { c.writeEntries(w, sectionShort, all) }
+func (c *compactStore) writeStates(w *stateWriter, all bool) {
+	c.writeEntries(w, sectionShort, all)
+}
 
 // readStates implements saved.
 func (c *compactStore) readStates(r *stateReader) {

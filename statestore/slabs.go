@@ -78,7 +78,8 @@ type shards[T uint32 | uint64] struct {
 // newShards returns 1<<bits shards.
 func newShards[T uint32 | uint64](bits int, l *ledger, fill func(s, ns *slab[T]) int64) shards[T] {
 	l.take(8<<bits, true)
-	return shards[T]{make([]atomic.Pointer[slab[T]], 1<<bits), 1 / float64(uint64(1)<<bits), l, fill}
+	dir := make([]atomic.Pointer[slab[T]], 1<<bits)
+	return shards[T]{dir, 1 / float64(len(dir)), l, fill}
 }
 
 // slabOf returns the shard's slab, which it makes if there is none. It returns

@@ -68,7 +68,7 @@ func TestPage(t *testing.T) {
 		}
 		fetch(t, address, "GET", "/api/info", "", &info)
 		if !info.Explore || info.File != "docs/tutorial/counter.model" || len(info.Searches) < 5 ||
-			!strings.HasPrefix(strings.Join(info.Reductions, " "), "auto cartesian none") {
+			!strings.HasPrefix(strings.Join(info.Reductions, " "), "auto cartesian ") {
 			t.Errorf("%+v", info)
 		}
 		// With -D ATOMIC=true a thread adds in one step.
