@@ -13,26 +13,27 @@ import (
 
 // Expander is the expander with ample sets. It is made by a [search.Factory].
 type Expander struct {
-	m      system.Machine
-	bounds system.Temporal // of m
-	obs    system.Observers
-	chains *chains
+	m       system.Machine
+	bounds  system.Temporal // of m
+	futures system.Futures  // of m; nil if there are none
+	obs     system.Observers
+	chains  *chains
 
 	validator *persistent.Validator // nil unless sets are checked
 	report    func(error)
 
 	// Of the state that is expanded:
-	threads   []thread
-	words     []uint64 // the ends of moves
-	moves     []taken
-	accesses  []system.Access
-	behind    []system.Access // of the transition that may follow
-	conflicts []answer        // by thread and another thread
-	reached   []statestore.Ref
-	inside    []bool // by thread: it belongs to the closure that is being computed
-	best      []bool // likewise, of the best one so far
-	work      []int
-	end       system.State
+	threads  []thread
+	words    []uint64 // the ends of moves
+	moves    []taken
+	accesses []system.Access
+	behind   []system.Access // of the transition that may follow
+	answers  []answer        // by thread and another thread
+	reached  []statestore.Ref
+	inside   []bool // by thread: it belongs to the closure that is being computed
+	best     []bool // likewise, of the best one so far
+	work     []int
+	end      system.State
 
 	mv       search.Move
 	tail     []search.Step
@@ -80,7 +81,8 @@ func Factory(sys system.System, report func(error)) (search.Factory, error) {
 	return func() search.Expander {
 		m := sys.NewMachine()
 		m.Track(true)
-		x := &Expander{m: m, bounds: m.Capabilities().Temporal, obs: system.ObserversOf(sys),
+		x := &Expander{m: m, bounds: m.Capabilities().Temporal,
+			futures: m.Capabilities().Futures, obs: system.ObserversOf(sys),
 			chains: c, report: report}
 		if report != nil {
 			x.validator = persistent.NewValidator(sys)
@@ -230,11 +232,11 @@ func (x *Expander) all(v search.Visitor, stopper search.Stopper) bool {
 // prepare forgets what was known of another state's n threads.
 func (x *Expander) prepare(n int) {
 	if cap(x.threads) < n {
-		x.threads, x.conflicts = make([]thread, 2*n), make([]answer, 4*n*n)
+		x.threads, x.answers = make([]thread, 2*n), make([]answer, 4*n*n)
 	}
-	x.threads, x.conflicts = x.threads[:n], x.conflicts[:n*n]
+	x.threads, x.answers = x.threads[:n], x.answers[:n*n]
 	clear(x.threads)
-	clear(x.conflicts)
+	clear(x.answers)
 	x.inside, x.best = slices.Grow(x.inside[:0], n)[:n], slices.Grow(x.best[:0], n)[:n]
 	x.words, x.moves, x.accesses = x.words[:0], x.moves[:0], x.accesses[:0]
 }
@@ -246,7 +248,7 @@ func (x *Expander) take(t int, stopper search.Stopper) bool {
 	if y.tried {
 		return true
 	}
-	*y = thread{tried: true, first: len(x.moves), from: len(x.accesses)}
+	*y = thread{first: len(x.moves), from: len(x.accesses)}
 	mark := m.Mark()
 	for alt := uint64(0); ; {
 		out := m.Step(t, alt)
@@ -277,7 +279,7 @@ func (x *Expander) take(t int, stopper search.Stopper) bool {
 		}
 		alt = out.Next
 	}
-	y.last, y.to = len(x.moves), len(x.accesses)
+	y.last, y.to, y.tried = len(x.moves), len(x.accesses), true
 	return true
 }
 
@@ -300,7 +302,7 @@ func (x *Expander) follow(mv *taken) {
 			return
 		}
 		for u := range m.NumThreads() {
-			if u != t && x.bounds.Conflicts(t, x.behind, u) &&
+			if u != t && x.conflicts(t, x.behind, u) &&
 				!(u > t && sabotage.Is("ample/behind")) {
 				return
 			}
@@ -323,15 +325,34 @@ func kept(v *system.Violation) *system.Violation {
 // conflict tells whether what thread u may do, as long as t does not move, may be dependent on
 // what t does next.
 func (x *Expander) conflict(t, u int) bool {
-	a := &x.conflicts[t*len(x.threads)+u]
+	a := &x.answers[t*len(x.threads)+u]
 	if *a == unasked {
 		y := &x.threads[t]
 		*a = no
-		if x.bounds.Conflicts(t, x.accesses[y.from:y.to], u) {
+		if x.conflicts(t, x.accesses[y.from:y.to], u) {
 			*a = yes
 		}
 	}
 	return *a == yes
+}
+
+// conflicts tells whether what thread u may do, as long as t does not move, may be dependent on
+// accesses of t. Formulas leave observers out, and so do the bounds that are made for them: what
+// observers read, and what they depend on, is compared location by location.
+func (x *Expander) conflicts(t int, accesses []system.Access, u int) bool {
+	if !x.obs.Has(t) && !x.obs.Has(u) || sabotage.Is("ample/observers") {
+		return x.bounds.Conflicts(t, accesses, u)
+	}
+	if x.futures == nil {
+		return true
+	}
+	f := x.futures.Future(u)
+	for _, a := range accesses {
+		if f.MayWrite(a.Loc) || a.Write && f.MayRead(a.Loc) {
+			return true
+		}
+	}
+	return false
 }
 
 // alone tells whether the transitions of t are an ample set.

@@ -190,6 +190,9 @@ func (c *chains) restore(r io.Reader) error {
 		return err
 	}
 	c.next = c.next[:0]
+	for i := range c.shards {
+		clear(c.shards[i].of)
+	}
 	err := list(func(n uint64) error {
 		c.next = append(c.next, uint32(n))
 		return nil

@@ -1,0 +1,131 @@
+package ample_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cpor/engine"
+	"cpor/engine/search"
+	"cpor/engine/search/ample"
+	"cpor/engine/search/full"
+	"cpor/frontend/model"
+	"cpor/statestore"
+	"cpor/system"
+	"cpor/testkit/oracle"
+	"cpor/testkit/resumetest"
+	"cpor/testkit/sample"
+)
+
+func factory(t *testing.T, sys system.System) search.Factory {
+	t.Helper()
+	f, err := ample.Factory(sys, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// found lists what a search has found.
+func found(r *search.Result) []string {
+	var all []string
+	for _, v := range r.Violations {
+		all = append(all, fmt.Sprintf("%s %v %s", v.Kind, v.Pos, v.Object))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestResume interrupts searches again and again and continues with other numbers of workers:
+// they find what the full search finds, and each set of threads is checked by brute force.
+func TestResume(t *testing.T) {
+	compared, interrupted := 0, 0
+	for seed := range sample.Of[uint64](12, 60, 600) {
+		m, err := model.Parse("generated.model", oracle.Generate(seed, oracle.Everything),
+			model.Options{})
+		if err != nil {
+			continue
+		}
+		sys := m.System()
+		o := search.Options{Store: []statestore.Kind{statestore.Tree, statestore.Plain}[seed%2],
+			Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000, MaxStates: 2000}}
+		want, err := search.Run(context.Background(), sys, full.Factory(sys), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !want.Exhaustive || system.WhyIrreducible(sys, false) != "" {
+			continue
+		}
+		compared++
+		o.MaxStates = 0
+		c := resumetest.Chain{R: rand.New(rand.NewPCG(seed, 3)), Options: o.Options, Workers: 3}
+		limit := uint64(0)
+		c.Limit = func(e *engine.Options) {
+			limit += 1 + c.R.Uint64N(1+want.States/4)
+			e.MaxStates = limit
+		}
+		var got *search.Result
+		c.Run = func(ctx context.Context, e engine.Options) (*engine.Result, error) {
+			o := o
+			o.Options = e
+			var err error
+			if got, err = search.Run(ctx, sys, factory(t, sys), o); err != nil {
+				return nil, err
+			}
+			return &got.Result, nil
+		}
+		interrupted += c.Explore(t)
+		if !slices.Equal(found(got), found(want)) || got.States > want.States {
+			t.Errorf("seed %d: %d states, %v, want %d, %v", seed, got.States, found(got),
+				want.States, found(want))
+		}
+	}
+	if compared < 5 || interrupted < compared {
+		t.Errorf("only %d systems were compared, after %d interruptions", compared, interrupted)
+	}
+}
+
+// TestCounts holds the reduction to what theory gives.
+func TestCounts(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		states     uint64
+	}{
+		// One thread after the other, each at once: its states do not multiply.
+		{"strangers", `var x [4]int8
+			thread T(me int8) { for i := int8(0); i < 5; i++ { x[me] = i } }
+			init { for i := 0; i < 4; i++ { go T(int8(i)) } }`, 5},
+		// A circle of ample sets: the others are not ignored.
+		{"circle", `var x, y bool
+			thread T() { for { x = !x } }
+			thread U() { y = true; assert(!y) }
+			init { go T(); go U() }`, 8},
+		{"channel", `var c chan(2) int8
+			thread P() { for i := int8(0); i < 8; i++ { c <- i } }
+			thread Q() { for i := int8(0); i < 8; i++ { x := <-c; assert(x == i) } }
+			init { go P(); go Q() }`, 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := model.Parse(c.name+".model", c.text, model.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sys := m.System()
+			o := search.Options{Options: engine.Options{Workers: 1, All: true}}
+			want, err := search.Run(context.Background(), sys, full.Factory(sys), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := search.Run(context.Background(), sys, factory(t, sys), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(found(got), found(want)) || got.States > c.states {
+				t.Errorf("%d states, %v; the full search %d, %v", got.States, found(got),
+					want.States, found(want))
+			}
+		})
+	}
+}
