@@ -28,6 +28,17 @@ type names struct {
 	keys    []uint64 // of threads, by number
 	numbers map[uint64]int32
 	titles  []string
+	test    string // of which these are the titles
+}
+
+// of forgets what threads are called if that was in another test.
+func (m *names) of(test string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.test != test {
+		m.test = test
+		clear(m.titles)
+	}
 }
 
 // thread returns the number of a thread.

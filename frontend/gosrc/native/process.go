@@ -38,7 +38,8 @@ type process struct {
 	x       Execution
 }
 
-// Start starts a process for a test function of the package.
+// Start starts a process for a test function of the package. Processes run one test at a time:
+// what threads are called is that of the last test.
 func (b *Binary) Start(test string, mode Mode, l Limits) (Process, error) {
 	if l.Memory == 0 {
 		l.Memory = 4 << 30
@@ -50,6 +51,7 @@ func (b *Binary) Start(test string, mode Mode, l Limits) (Process, error) {
 	if mode == Repeat || mode == Fork {
 		p.now = mode
 	}
+	b.names.of(test)
 	if _, err := b.thread(-1, 0, 1, func() string { return test }); err != nil {
 		return nil, err
 	}
