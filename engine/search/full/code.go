@@ -9,6 +9,7 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/search"
+	"cpor/internal/human"
 	"cpor/system"
 )
 
@@ -191,5 +192,6 @@ func figures(used uint64) []engine.Figure {
 	if used == 0 {
 		return nil
 	}
-	return []engine.Figure{{Key: "compiled_states", Value: used}}
+	return []engine.Figure{{Key: "compiled_states", Value: used, Label: "machine code",
+		Text: human.Count(used) + " states"}}
 }

@@ -10,9 +10,10 @@
 //	binary := m.Encode()
 //
 // It checks nothing: whoever compiles the module validates it. The encoder is our own
-// because the libraries that write modules are either internal to a runtime, such as
-// wazero's, or no longer kept up, such as tetratelabs/wabin; and both take function
-// bodies as bytes, which is what this package is for.
+// because there is no library for it alone that is kept up. wazero's is internal and for its tests;
+// tetratelabs/wabin had its last commit in March 2023, and takes function bodies as bytes, which
+// is what this package is for; onflow/cadence (v0.42) has one with instructions, as a part of
+// that language's implementation.
 package wasm
 
 import "encoding/binary"
