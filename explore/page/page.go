@@ -8,12 +8,10 @@
 //
 //   - listens on 127.0.0.1 only,
 //   - answers only under its own name, 127.0.0.1 or localhost with its port, and not under a name
-//     that
-//     an attacker has pointed here (DNS rebinding),
+//     that an attacker has pointed here (DNS rebinding),
 //   - refuses requests from other origins,
 //   - answers requests for data only with the token in the address that the command printed, so
-//     other
-//     users of the machine do not get them.
+//     other users of the machine do not get them.
 //
 // Model text is not trusted either. The scripts show it as text, never as markup, and the policy
 // sent along forbids scripts that are not files of this server.
