@@ -40,7 +40,8 @@ var (
 )
 
 // agreeOn explores programs on both machines. They must come to the same verdict and, if it is a
-// pass, to the same number of executions, but for additions that commute. Programs are source files that declare TestK, by name.
+// pass, to the same number of executions, but for additions that commute. Programs are source
+// files that declare TestK, by name.
 func agreeOn(t *testing.T, names []string, texts map[string]string) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("there is no native machine here")

@@ -31,7 +31,9 @@
 //
 // A goroutine is the n-th child of another one. A location is an object, which is named by
 // who allocated it and how many it had allocated before, and an offset; or a global variable's
-// address. These names are the same in executions in which the same happens before.
+// address. What package testing and others allocate for themselves, perhaps only in the first
+// execution of a process, is counted apart. These names are the same in executions in which the
+// same happens before.
 // Processes of a [Binary] share the numbers that stand for them.
 //
 // # What is under control
@@ -39,7 +41,9 @@
 //   - Time: it stands except when an alarm goes off. Each sleep and each timer is a thread
 //     that may go on when no alarm is due earlier.
 //   - Map iteration, hash seeds, math/rand: each goroutine draws from a sequence of its own.
-//     sync.Pool keeps nothing.
+//     A sync.Pool of the program gives back what was put into it last, those of the library
+//     keep nothing.
+//   - Goroutines of package initializers and of TestMain: each execution starts them anew.
 //   - The garbage collector: it never runs within an execution, whose memory is limited
 //     ([Limits]); between executions in one process it runs when the heap has grown. Finalizers
 //     and cleanups never run.
@@ -63,5 +67,10 @@
 // to the same execution is not assumed: [Execution.Hash] covers the choices, the operations and
 // all accesses, and a choice that cannot be taken is a [Diverged] error. Known to differ from
 // package machine: a plain copy of a lock is no access to the lock, so that such a copy, and
-// who locks meanwhile, are seen in one order only.
+// who locks meanwhile, are seen in one order only. Whether the sum of an atomic addition is used is
+// not known here, so that additions do not commute.
+//
+// TestSabotage builds faults into the run-time, one at a time: a missing point, a lost edge of
+// happens-before, a clock that stands. Each must change what a search finds. Package gotest
+// compares both machines on kernels, on mutants of them, and on generated programs.
 package native

@@ -277,6 +277,7 @@ const various = `package a
 import (
 	"os"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -351,7 +352,43 @@ func TestSkip(t *testing.T)  { t.Skip("not today") }
 func TestExit(t *testing.T)  { os.Exit(3) }
 func TestFile(t *testing.T)  { os.ReadFile("a_test.go") }
 func TestFatal(t *testing.T) { new(sync.Mutex).Unlock() }
+func TestKill(t *testing.T)  { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 `
+
+// TestKilled: a process that is killed is an error or a crash, never a pass, and the next
+// execution has a new one.
+func TestKilled(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{Package: ".",
+		Dir: module(t, "1.26", map[string]string{"a_test.go": various})})
+	for _, mode := range []native.Mode{native.Repeat, native.Fork} {
+		p := start(t, b, "TestFive", mode)
+		for range 3 {
+			if x, err := p.Run(t.Context(), nil, native.Policy{}); err != nil ||
+				x.End != native.Passed {
+				t.Fatalf("mode %d: %+v, %v", mode, x, err)
+			}
+			if err := native.Kill(p); err != nil {
+				t.Fatal(err)
+			}
+			if x, err := p.Run(t.Context(), nil, native.Policy{}); err == nil ||
+				!strings.Contains(err.Error(), "the test process has ended") {
+				t.Errorf("mode %d: killed: %+v, %v", mode, x, err)
+			}
+		}
+	}
+	p := start(t, b, "TestKill", native.Repeat)
+	if x, err := p.Run(t.Context(), nil, native.Policy{}); err == nil {
+		t.Errorf("it kills itself: %+v", x)
+	}
+	p = start(t, b, "TestKill", native.Fork)
+	for range 2 {
+		x, err := p.Run(t.Context(), nil, native.Policy{})
+		if err != nil || x.End != native.Crashed || x.Failure == nil {
+			t.Errorf("the child kills itself: %+v, %v", x, err)
+		}
+	}
+}
 
 // TestEnds: how executions end, in every mode.
 func TestEnds(t *testing.T) {
