@@ -35,15 +35,14 @@ type walker struct {
 	on  bool   // a walk is under way
 
 	// Of the walk:
-	initial int
-	words   []uint64 // its states, one behind the other
-	ends    []int    // where each ends there
-	at      []uint32 // the states of the automaton
-	seen    map[uint64]int
-	accept  int // the last vertex that is accepting; -1: none
-	some    int // from which vertex on only some threads move
-	moves   []bool
-	order   []int
+	words  []uint64 // its states, one behind the other
+	ends   []int    // where each ends there
+	at     []uint32 // the states of the automaton
+	seen   map[uint64]int
+	accept int // the last vertex that is accepting; -1: none
+	some   int // from which vertex on only some threads move
+	moves  []bool
+	order  []int
 }
 
 func newWalker(w *worker) *walker {
