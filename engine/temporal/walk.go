@@ -46,7 +46,8 @@ type walker struct {
 }
 
 func newWalker(w *worker) *walker {
-	return &walker{s: w.s, rng: rand.New(rand.NewPCG(uint64(w.id), 1)), due: pace.walk, seen: map[uint64]int{}}
+	return &walker{s: w.s, rng: rand.New(rand.NewPCG(uint64(w.id), 1)), due: pace.walk,
+		seen: map[uint64]int{}}
 }
 
 // walk takes some steps of a walk if it is time for that, of as many transitions that the worker
