@@ -88,7 +88,8 @@ func compare(name string, sys *System, limit int) (steps, lefts int, err error) 
 			return steps, lefts, nil
 		}
 		if !x.Expand(s) {
-			return steps, lefts, fmt.Errorf("%s: a state of %d words was not expanded", name, len(s))
+			return steps, lefts, fmt.Errorf(
+				"%s: a state of %d words was not expanded", name, len(s))
 		}
 		got := make([][]outcome, len(want))
 		lost := false
@@ -96,7 +97,8 @@ func compare(name string, sys *System, limit int) (steps, lefts int, err error) 
 		last := -1
 		for x.Next(&n) {
 			if n.Thread < last || n.Thread >= len(want) {
-				return steps, lefts, fmt.Errorf("%s: thread %d behind %d", name, n.Thread, last)
+				return steps, lefts, fmt.Errorf(
+					"%s: thread %d behind %d", name, n.Thread, last)
 			}
 			last = n.Thread
 			steps++
@@ -112,7 +114,8 @@ func compare(name string, sys *System, limit int) (steps, lefts int, err error) 
 				if len(s) <= 64 && len(n.End) == len(s) && n.Changed != 0 {
 					for w := range s {
 						if s[w] != n.End[w] && n.Changed>>w&1 == 0 {
-							return steps, lefts, fmt.Errorf("%s: thread %d alternative %d: word %d has changed in secret",
+							return steps, lefts, fmt.Errorf(
+								"%s: thread %d alternative %d: word %d has changed in secret",
 								name, n.Thread, n.Alt, w)
 						}
 					}
@@ -136,12 +139,14 @@ func compare(name string, sys *System, limit int) (steps, lefts int, err error) 
 				return a.thread == b.thread && a.kind == b.kind && a.atEnd == b.atEnd &&
 					a.alt == b.alt && a.failing == b.failing && slices.Equal(a.end, b.end)
 			}) {
-				return steps, lefts, fmt.Errorf("%s: thread %d in %x:\ncode      %v\nreference %v", name, u, s, got[u],
+				return steps, lefts, fmt.Errorf(
+					"%s: thread %d in %x:\ncode      %v\nreference %v", name, u, s, got[u],
 					want[u])
 			}
 		}
 		if !lost && !slices.Equal(counts, ref.seen) {
-			return steps, lefts, fmt.Errorf("%s: in %x the code counts %v, the reference %v", name, s, counts, ref.seen)
+			return steps, lefts, fmt.Errorf(
+				"%s: in %x the code counts %v, the reference %v", name, s, counts, ref.seen)
 		}
 	}
 	return steps, lefts, nil
