@@ -1,5 +1,11 @@
 // Package cluster lets a search run on many machines: every rank of a job has
-// its part of the covered set, and sends on what belongs to others.
+// its part of the covered set, and sends on what belongs to others. For example, with two ranks:
+//
+//	Rank 0 expands a state and reaches s and t. It owns s: s goes into its own store. Rank 1 owns
+//	t: t goes into a buffer for rank 1, is sent when the buffer is full or the worker has nothing
+//	else to do, and goes into the store of rank 1. Rank 1 has t already: nothing follows.
+//	Both ranks have no work. Rank 0 asks both, and then once more: one message was sent by all and
+//	one received by all, both times, and both were passive. So the search has ended.
 //
 // # Parts
 //
@@ -8,8 +14,8 @@
 // Who owns a state is for package cluster/division to say.
 // Exchange is one rank's side of the traffic: outgoing states are collected in
 // a buffer for each worker and destination, handed over when full, received
-// by their owner, and at the end everybody knows that it is the end. A state is told by its
-// words, or by the numbers of its parts, see [Outbox].
+// by their owner, and at the end everybody knows that it is the end. A state is sent as its
+// words, or as the numbers of its parts, see [Outbox].
 //
 // # Back-pressure
 //

@@ -112,54 +112,54 @@ type Outcome struct {
 }
 
 const (
-	// underWay is how many messages to one rank may be under way.
-	underWay = 4
+	// maxInFlight bounds the messages under way to one rank.
+	maxInFlight = 4
 	// A message of states has between minBuffer and maxBuffer bytes, the first ones up to
 	// firstBuffer; the buffers of all workers for all ranks together take about allBuffers.
 	minBuffer, maxBuffer = 1 << 10, 1 << 16
 	firstBuffer          = 1 << 12
 	allBuffers           = 1 << 27
-	// The speaking goroutine sleeps between minNap and maxNap when there is
+	// The speaking goroutine sleeps between minSleep and maxSleep when there is
 	// nothing to do.
-	minNap, maxNap = 20 * time.Microsecond, time.Millisecond
+	minSleep, maxSleep = 20 * time.Microsecond, time.Millisecond
 	// limitEvery is how often figures are asked for because of a limit.
 	limitEvery = 5 * time.Millisecond
 )
 
 // Exchange is one rank's side of the traffic of a search.
 type Exchange struct {
-	comm  engine.Comm
-	o     Options
-	out   chan *buffer // full buffers, on their way to the speaking goroutine
-	free  chan *buffer
-	boxes []*Outbox
-	stop  atomic.Pointer[string] // what RequestStop was told first
-	pause atomic.Bool            // RequestPause was called
+	comm     engine.Comm
+	o        Options
+	queue    chan *buffer // full buffers, on their way to the speaking goroutine
+	free     chan *buffer
+	outboxes []*Outbox
+	stop     atomic.Pointer[string] // the first reason that RequestStop got
+	pause    atomic.Bool            // RequestPause was called
 
 	// Of the speaking goroutine.
-	part       Part
-	pending    [][]flight // by destination
-	hold       *buffer    // taken from out, for a rank to which too much is under way
-	self       [][]byte   // messages of this rank to itself
-	sent, recv uint64     // messages of states
-	states     uint64     // sent
-	bytes      uint64     // sent
-	arrival    Arrival
-	read       sent // of the message that is read
-	det        detector
-	began      time.Time // when Run did
-	ended      time.Time // when Run did
-	slept      time.Duration
-	asked      time.Time // when the last wave began
-	reported   time.Time // when Options.Report was last called
-	requested  bool      // the request of RequestStop was sent
-	pausing    bool      // kindPause was sent to all
-	rest       bool      // the request of RequestPause was sent
-	outcome    *Outcome
-	left       bool   // kindLast was sent
-	last       []bool // by rank: kindLast came from it
-	lasts      int    // how many have sent it
-	data       []data // messages of kindData that nobody has asked for yet
+	part           Part
+	pending        [][]flight // by destination
+	held           *buffer    // taken from queue, for a rank with maxInFlight messages under way
+	loopback       [][]byte   // messages of this rank to itself
+	sent, recv     uint64     // messages of states
+	states         uint64     // sent
+	bytes          uint64     // sent
+	arrival        Arrival
+	read           record // of the message that is read
+	det            detector
+	began          time.Time // when Run did
+	ended          time.Time // when Run did
+	slept          time.Duration
+	lastWave       time.Time // when the last wave began
+	reported       time.Time // when Options.Report was last called
+	stopRequested  bool      // the request of RequestStop was sent
+	pauseSent      bool      // kindPause was sent to all
+	pauseRequested bool      // the request of RequestPause was sent
+	outcome        *Outcome
+	drained        bool   // kindLast was sent
+	last           []bool // by rank: kindLast came from it
+	lastCount      int    // how many have sent it
+	data           []data // messages of kindData that nobody has asked for yet
 }
 
 // data is a message of kindData.
@@ -179,7 +179,7 @@ type buffer struct {
 	to     int
 	m      []byte
 	states int
-	last   sent // the last of them
+	last   record // the last of them
 }
 
 // NewExchange returns a rank's side of the traffic. Where several exchanges follow
@@ -199,8 +199,8 @@ func NewExchange(c engine.Comm, o Options) *Exchange {
 	queue := o.Workers + others
 	x := &Exchange{
 		comm: c, o: o,
-		out:     make(chan *buffer, queue),
-		free:    make(chan *buffer, queue+underWay*others),
+		queue:   make(chan *buffer, queue),
+		free:    make(chan *buffer, queue+maxInFlight*others),
 		pending: make([][]flight, c.Size()),
 		det:     detector{ranks: c.Size()},
 		last:    make([]bool, c.Size()),
@@ -218,7 +218,7 @@ func NewExchange(c engine.Comm, o Options) *Exchange {
 		for i := range b.full {
 			b.full[i] = min(firstBuffer, o.BufferBytes)
 		}
-		x.boxes = append(x.boxes, b)
+		x.outboxes = append(x.outboxes, b)
 	}
 	return x
 }
@@ -227,7 +227,7 @@ func NewExchange(c engine.Comm, o Options) *Exchange {
 func (x *Exchange) Parts() int { return x.o.Parts }
 
 // Outbox returns a worker's way out.
-func (x *Exchange) Outbox(worker int) *Outbox { return x.boxes[worker] }
+func (x *Exchange) Outbox(worker int) *Outbox { return x.outboxes[worker] }
 
 // RequestStop asks for the end of the search on all ranks. The first reason
 // that reaches rank 0 is that of all. It may be called from any goroutine.
@@ -238,7 +238,7 @@ func (x *Exchange) RequestStop(reason string) { x.stop.CompareAndSwap(nil, &reas
 func (x *Exchange) RequestPause() { x.pause.Store(true) }
 
 // Next returns the exchange that goes on with a search that has paused. What
-// RequestStop was told holds for it, too.
+// RequestStop was given holds for it, too.
 func (x *Exchange) Next() *Exchange {
 	n := NewExchange(x.comm, x.o)
 	n.stop.Store(x.stop.Load())
@@ -251,40 +251,40 @@ func (x *Exchange) Next() *Exchange {
 // then has to be aborted ([Left]).
 func (x *Exchange) Run(part Part) (Outcome, error) {
 	x.part, x.began = part, time.Now()
-	nap := minNap
+	sleep := minSleep
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		did, err := x.turn()
+		did, err := x.poll()
 		if err != nil {
 			return Outcome{}, err
 		}
-		if x.left && x.lasts == x.comm.Size() && x.idle() {
+		if x.drained && x.lastCount == x.comm.Size() && x.idle() {
 			x.ended = time.Now()
 			return *x.outcome, nil
 		}
 		if did {
-			nap = minNap
+			sleep = minSleep
 			continue
 		}
 		slept := time.Now()
-		timer.Reset(nap)
-		if x.hold == nil {
+		timer.Reset(sleep)
+		if x.held == nil {
 			select {
-			case x.hold = <-x.out:
+			case x.held = <-x.queue:
 			case <-timer.C:
 			}
 		} else {
 			<-timer.C
 		}
 		x.slept += time.Since(slept)
-		nap = min(2*nap, maxNap)
+		sleep = min(2*sleep, maxSleep)
 	}
 }
 
 // idle tells whether nothing of this rank is under way.
 func (x *Exchange) idle() bool {
-	if x.hold != nil || len(x.out) > 0 || len(x.self) > 0 {
+	if x.held != nil || len(x.queue) > 0 || len(x.loopback) > 0 {
 		return false
 	}
 	for _, p := range x.pending {
@@ -295,9 +295,9 @@ func (x *Exchange) idle() bool {
 	return true
 }
 
-// turn does once what there is to do, and tells whether there was anything.
-func (x *Exchange) turn() (did bool, err error) {
-	for _, f := range []func() (bool, error){x.retire, x.forward, x.receive, x.decide, x.leave} {
+// poll does once what there is to do, and tells whether there was anything.
+func (x *Exchange) poll() (did bool, err error) {
+	for _, f := range []func() (bool, error){x.retire, x.sendQueued, x.receive, x.coordinate, x.drain} {
 		d, err := f()
 		did = did || d
 		if err != nil {
@@ -335,21 +335,21 @@ func (x *Exchange) retire() (did bool, err error) {
 	return did, nil
 }
 
-// forward sends full buffers as long as not too much is under way.
-func (x *Exchange) forward() (did bool, err error) {
+// sendQueued sends full buffers as long as not too much is under way.
+func (x *Exchange) sendQueued() (did bool, err error) {
 	for {
-		if x.hold == nil {
+		if x.held == nil {
 			select {
-			case x.hold = <-x.out:
+			case x.held = <-x.queue:
 			default:
 				return did, nil
 			}
 		}
-		if len(x.pending[x.hold.to]) >= underWay {
+		if len(x.pending[x.held.to]) >= maxInFlight {
 			return did, nil
 		}
-		b := x.hold
-		x.hold = nil
+		b := x.held
+		x.held = nil
 		if err := x.send(b); err != nil {
 			return did, err
 		}
@@ -370,11 +370,11 @@ func (x *Exchange) send(b *buffer) error {
 	return nil
 }
 
-// tell sends a message of another kind, which may be to this rank itself.
-func (x *Exchange) tell(to int, kind byte, body []byte) error {
+// control sends a message of another kind, which may be to this rank itself.
+func (x *Exchange) control(to int, kind byte, body []byte) error {
 	m := append([]byte{kind}, body...)
 	if to == x.comm.Rank() {
-		x.self = append(x.self, m)
+		x.loopback = append(x.loopback, m)
 		return nil
 	}
 	s, err := x.comm.Send(to, m)
@@ -385,10 +385,10 @@ func (x *Exchange) tell(to int, kind byte, body []byte) error {
 	return nil
 }
 
-// tellAll sends a message to all ranks, this one included.
-func (x *Exchange) tellAll(kind byte, body []byte) error {
+// controlAll sends a message to all ranks, this one included.
+func (x *Exchange) controlAll(kind byte, body []byte) error {
 	for to := range x.comm.Size() {
-		if err := x.tell(to, kind, body); err != nil {
+		if err := x.control(to, kind, body); err != nil {
 			return err
 		}
 	}
@@ -398,9 +398,9 @@ func (x *Exchange) tellAll(kind byte, body []byte) error {
 // receive takes the next message.
 func (x *Exchange) receive() (did bool, err error) {
 	from, m := x.comm.Rank(), []byte(nil)
-	if len(x.self) > 0 {
-		m = x.self[0]
-		x.self = x.self[1:]
+	if len(x.loopback) > 0 {
+		m = x.loopback[0]
+		x.loopback = x.loopback[1:]
 	} else if from, m, err = x.comm.Receive(); err != nil || m == nil {
 		return false, err
 	}
@@ -416,14 +416,14 @@ func (x *Exchange) receive() (did bool, err error) {
 		err = x.arrive(from, body)
 	case kindAsk:
 		wave, _ := binary.Uvarint(body)
-		err = x.tell(0, kindReport, x.report(wave).encode())
+		err = x.control(0, kindReport, x.report(wave).encode())
 	case kindReport:
-		err = x.hear(body)
+		err = x.addReport(body)
 	case kindStop:
 		switch {
 		case x.outcome != nil:
 		case x.comm.Rank() == 0 && from != 0: // a request
-			err = x.tellAll(kindStop, body)
+			err = x.controlAll(kindStop, body)
 		default:
 			x.outcome = &Outcome{Reason: string(body)}
 			x.part.Stop()
@@ -444,7 +444,7 @@ func (x *Exchange) receive() (did bool, err error) {
 		}
 	case kindLast:
 		x.last[from] = true
-		x.lasts++
+		x.lastCount++
 	case kindData:
 		x.data = append(x.data, data{from, append([]byte(nil), body...)})
 	default:
@@ -457,7 +457,7 @@ func (x *Exchange) receive() (did bool, err error) {
 // arrive hands the states of a message to the part.
 func (x *Exchange) arrive(from int, m []byte) error {
 	a, last := &x.arrival, &x.read
-	*last = sent{state: last.state[:0], value: last.value[:0]}
+	*last = record{state: last.state[:0], value: last.value[:0]}
 	for len(m) > 0 {
 		var ok bool
 		if m, ok = last.next(m); !ok {
@@ -465,7 +465,7 @@ func (x *Exchange) arrive(from int, m []byte) error {
 		}
 		var err error
 		switch last.kind {
-		case byPart:
+		case meaning:
 			if err = x.part.Means(from, last.of, last.part, last.number, last.value); err != nil {
 				return fmt.Errorf("a part of states from rank %d: %w", from, err)
 			}
@@ -491,7 +491,7 @@ func damaged(from int) error {
 }
 
 // report returns what this rank says of itself. Workers that are passive have
-// put what they had for others into out, and only this goroutine takes from there.
+// put what they had for others into queue, and only this goroutine takes from there.
 func (x *Exchange) report(wave uint64) report {
 	return report{wave: wave, passive: x.passive(), sent: x.sent, received: x.recv,
 		progress: x.part.Progress()}
@@ -499,21 +499,21 @@ func (x *Exchange) report(wave uint64) report {
 
 // passive tells whether this rank becomes active only through a message.
 func (x *Exchange) passive() bool {
-	return x.part.Passive() && x.hold == nil && len(x.out) == 0
+	return x.part.Passive() && x.held == nil && len(x.queue) == 0
 }
 
-// hear takes a report; it is rank 0 that does.
-func (x *Exchange) hear(body []byte) error {
+// addReport takes a report, on rank 0.
+func (x *Exchange) addReport(body []byte) error {
 	r, err := decodeReport(body)
 	if err != nil {
 		return err
 	}
-	ended := x.det.answer(r)
-	if !x.det.complete() || x.outcome != nil || x.pausing {
+	ended := x.det.add(r)
+	if !x.det.complete() || x.outcome != nil || x.pauseSent {
 		return nil
 	}
 	if ended {
-		return x.tellAll(kindEnd, nil)
+		return x.controlAll(kindEnd, nil)
 	}
 	if now := time.Now(); x.o.Report != nil && now.Sub(x.reported) >= x.o.ReportEvery {
 		if !x.reported.IsZero() { // the first wave is at the beginning
@@ -529,42 +529,42 @@ func (x *Exchange) hear(body []byte) error {
 	return nil
 }
 
-// decide sends a request to stop; and rank 0 begins a wave if it is passive, or
+// coordinate sends a request to stop; and rank 0 begins a wave if it is passive, or
 // if figures are due.
-func (x *Exchange) decide() (did bool, err error) {
+func (x *Exchange) coordinate() (did bool, err error) {
 	if x.outcome != nil {
 		return false, nil
 	}
-	if r := x.stop.Load(); r != nil && !x.requested {
-		x.requested = true
+	if r := x.stop.Load(); r != nil && !x.stopRequested {
+		x.stopRequested = true
 		if x.comm.Rank() == 0 {
-			return true, x.tellAll(kindStop, []byte(*r))
+			return true, x.controlAll(kindStop, []byte(*r))
 		}
-		return true, x.tell(0, kindStop, []byte(*r))
+		return true, x.control(0, kindStop, []byte(*r))
 	}
-	if x.pause.Load() && !x.rest {
-		x.rest = true
+	if x.pause.Load() && !x.pauseRequested {
+		x.pauseRequested = true
 		if x.comm.Rank() == 0 {
 			return true, x.pauseAll()
 		}
-		return true, x.tell(0, kindPause, nil)
+		return true, x.control(0, kindPause, nil)
 	}
 	if x.comm.Rank() != 0 {
 		return false, nil
 	}
 	// Two waves first: a search that has ended shows that before the next pause.
-	if x.o.PauseAfter > 0 && !x.pausing && x.det.wave >= 2 && x.det.complete() &&
+	if x.o.PauseAfter > 0 && !x.pauseSent && x.det.wave >= 2 && x.det.complete() &&
 		time.Since(x.began) >= x.o.PauseAfter {
 		return true, x.pauseAll()
 	}
 	// No wave begins behind kindPause: its answers would come behind kindLast, in the
 	// exchange that goes on, which has waves of the same numbers.
-	if x.pausing || !x.det.complete() {
+	if x.pauseSent || !x.det.complete() {
 		return false, nil
 	}
 	// A wave that found somebody active is not repeated at once.
 	now := time.Now()
-	since := now.Sub(x.asked)
+	since := now.Sub(x.lastWave)
 	every := x.o.ReportEvery
 	if x.o.Limit != nil {
 		every = min(every, limitEvery)
@@ -572,27 +572,27 @@ func (x *Exchange) decide() (did bool, err error) {
 	if x.o.PauseAfter > 0 {
 		every = min(every, x.o.PauseAfter)
 	}
-	due := since >= every || x.passive() && (x.det.quiet || since >= maxNap)
+	due := since >= every || x.passive() && (x.det.lastPassive || since >= maxSleep)
 	if !due {
 		return false, nil
 	}
-	x.asked = now
-	return true, x.tellAll(kindAsk, binary.AppendUvarint(nil, x.det.begin()))
+	x.lastWave = now
+	return true, x.controlAll(kindAsk, binary.AppendUvarint(nil, x.det.begin()))
 }
 
 // pauseAll lets the search pause; it is rank 0 that does.
 func (x *Exchange) pauseAll() error {
-	if x.pausing {
+	if x.pauseSent {
 		return nil
 	}
-	x.pausing = true
-	return x.tellAll(kindPause, nil)
+	x.pauseSent = true
+	return x.controlAll(kindPause, nil)
 }
 
-// leave sends what is left of the search when no worker runs any more, and that
+// drain sends what is left of the search when no worker runs any more, and that
 // it was the last.
-func (x *Exchange) leave() (did bool, err error) {
-	if x.outcome == nil || x.left {
+func (x *Exchange) drain() (did bool, err error) {
+	if x.outcome == nil || x.drained {
 		return false, nil
 	}
 	select {
@@ -600,10 +600,10 @@ func (x *Exchange) leave() (did bool, err error) {
 	default:
 		return false, nil
 	}
-	if x.hold != nil || len(x.out) > 0 {
+	if x.held != nil || len(x.queue) > 0 {
 		return false, nil // first these, so that the last is last
 	}
-	for _, o := range x.boxes {
+	for _, o := range x.outboxes {
 		for to, b := range o.open {
 			if b != nil {
 				o.open[to] = nil
@@ -613,14 +613,14 @@ func (x *Exchange) leave() (did bool, err error) {
 			}
 		}
 	}
-	x.left = true
-	return true, x.tellAll(kindLast, nil)
+	x.drained = true
+	return true, x.controlAll(kindLast, nil)
 }
 
 // Traffic is what a rank has sent in a search.
 type Traffic struct {
 	States uint64 `json:"states"` // that belong to other ranks, sent to them
-	// ByNumbers is how many of these were told by the numbers of their parts.
+	// ByNumbers is how many of these were sent as the numbers of their parts.
 	ByNumbers uint64 `json:"by_numbers"`
 	Spared    uint64 `json:"spared"`   // such states that had been sent shortly before
 	Bytes     uint64 `json:"bytes"`    // of messages of states
@@ -646,7 +646,7 @@ func (t *Traffic) Add(u Traffic) {
 func (x *Exchange) Traffic() Traffic {
 	t := Traffic{States: x.states, Bytes: x.bytes, Messages: x.sent,
 		Speaking: x.ended.Sub(x.began) - x.slept}
-	for _, o := range x.boxes {
+	for _, o := range x.outboxes {
 		t.Spared += o.spared
 		t.ByNumbers += o.byNumbers
 	}
@@ -656,15 +656,15 @@ func (x *Exchange) Traffic() Traffic {
 // Gather is called by all ranks when Run has returned, and returns on rank 0
 // what each has given, by rank; nil on the others.
 func (x *Exchange) Gather(m []byte) ([][]byte, error) {
-	if err := x.tell(0, kindData, m); err != nil {
+	if err := x.control(0, kindData, m); err != nil {
 		return nil, err
 	}
 	if x.comm.Rank() != 0 {
-		return nil, x.settle(func() bool { return true })
+		return nil, x.waitUntil(func() bool { return true })
 	}
 	all := make([][]byte, x.comm.Size())
 	have := 0
-	err := x.settle(func() bool {
+	err := x.waitUntil(func() bool {
 		rest := x.data[:0]
 		for _, d := range x.data {
 			if all[d.from] == nil {
@@ -685,14 +685,14 @@ func (x *Exchange) Gather(m []byte) ([][]byte, error) {
 func (x *Exchange) Broadcast(m []byte) ([]byte, error) {
 	if x.comm.Rank() == 0 {
 		for to := 1; to < x.comm.Size(); to++ {
-			if err := x.tell(to, kindData, m); err != nil {
+			if err := x.control(to, kindData, m); err != nil {
 				return nil, err
 			}
 		}
-		return m, x.settle(func() bool { return true })
+		return m, x.waitUntil(func() bool { return true })
 	}
 	var got []byte
-	err := x.settle(func() bool {
+	err := x.waitUntil(func() bool {
 		if len(x.data) == 0 {
 			return false
 		}
@@ -703,10 +703,10 @@ func (x *Exchange) Broadcast(m []byte) ([]byte, error) {
 	return got, err
 }
 
-// settle takes messages until there is what the caller waits for, and its own
+// waitUntil takes messages until there is what the caller waits for, and its own
 // have left.
-func (x *Exchange) settle(there func() bool) error {
-	nap := minNap
+func (x *Exchange) waitUntil(there func() bool) error {
+	sleep := minSleep
 	have := there()
 	for !have || !x.idle() {
 		did, err := x.retire()
@@ -721,10 +721,10 @@ func (x *Exchange) settle(there func() bool) error {
 			return err
 		}
 		if did {
-			nap = minNap
+			sleep = minSleep
 		} else {
-			time.Sleep(nap)
-			nap = min(2*nap, maxNap)
+			time.Sleep(sleep)
+			sleep = min(2*sleep, maxSleep)
 		}
 	}
 	return nil

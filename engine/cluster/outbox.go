@@ -12,8 +12,8 @@ import (
 
 // Outbox is one worker's way out. It is not safe for concurrent use.
 //
-// A state is told by its words, or by the numbers that the sender's store has for its parts
-// ([statestore.Sharing]). What a number means is told to each rank once by each outbox, before the
+// A state is sent as its words, or as the numbers that the sender's store has for its parts
+// ([statestore.Sharing]). What a number means is sent to each rank once by each outbox, before the
 // first state with it, and the rank remembers what number it has for that part itself.
 type Outbox struct {
 	x      *Exchange
@@ -24,23 +24,23 @@ type Outbox struct {
 	stride int       // from one to the next
 	spared uint64
 
-	told      map[int][]told // by the length of states: by rank, what was told to it
-	toldOf    []told         // of the length that states had last
-	length    int            // that
-	numbered  []numbered     // states that were sent by numbers
-	value     []uint64
-	byNumbers uint64 // states that were sent so
+	announced   map[int][]announced // by the length of states: by rank, the numbers that it knows
+	announcedOf []announced         // of the length that states had last
+	length      int                 // that
+	numbered    []numberedState     // states that were sent by numbers
+	value       []uint64
+	byNumbers   uint64 // states that were sent so
 }
 
-// told is which numbers of which part a rank knows, a bit for each.
-type told [statestore.MaxNumbers][]uint64
+// announced is the numbers of each part that a rank knows, a bit for each.
+type announced [statestore.MaxNumbers][]uint64
 
-// numbered is a state by the numbers of its parts, two in each word, and its length.
-type numbered [statestore.MaxNumbers/2 + 1]uint64
+// numberedState is a state as the numbers of its parts, two in each word, and its length.
+type numberedState [statestore.MaxNumbers/2 + 1]uint64
 
-// MostNumbers is how many numbers of a part can be told: the tables that say what they mean have
+// MostNumbers is how many numbers of a part can be sent: the tables that say what they mean have
 // room for all below the largest one, on each worker for each other rank. Nor is a part with so
-// many values told often by the same one.
+// many values sent often as the same one.
 const MostNumbers = 1 << 20
 
 // Parts is what an outbox asks for the parts of states; it is a [statestore.Sharing].
@@ -84,13 +84,13 @@ func (o *Outbox) Stays(changed []int32) bool {
 // the name of the state from which it was reached. It waits if too many
 // messages are under way.
 func (o *Outbox) Send(to int, depth int, parent uint64, s []uint64) {
-	if o.sent(s) {
+	if o.duplicate(s) {
 		o.spared++
 		return
 	}
 	b := o.buffer(to)
 	b.m = b.last.append(b.m, depth, parent, s)
-	o.added(b)
+	o.sendIfFull(b)
 }
 
 // buffer returns the buffer that is filled for a rank.
@@ -103,38 +103,38 @@ func (o *Outbox) buffer(to int) *buffer {
 	return b
 }
 
-// added sends a buffer to which a state was added if it is full.
-func (o *Outbox) added(b *buffer) {
+// sendIfFull counts a state that was added to a buffer, and sends the buffer if it is full.
+func (o *Outbox) sendIfFull(b *buffer) {
 	b.states++
 	if len(b.m) >= o.full[b.to] {
 		// Where few states are under way, the receiver would wait for what is collected here. So a
 		// message is not much more than a 32nd of what was sent before it.
 		o.full[b.to] = min(o.full[b.to]+len(b.m)/32, o.x.o.BufferBytes)
 		o.open[b.to] = nil
-		o.x.out <- b
+		o.x.queue <- b
 	}
 }
 
-// SendNumbers is Send for a state of a length that is told by the numbers of its k parts,
+// SendNumbers is Send for a state of a length that is sent as the numbers of its k parts,
 // numbers[:k], all below MostNumbers. from knows what they mean.
 func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int,
 	numbers *[statestore.MaxNumbers]uint32, from Parts) {
 	if length != o.length {
-		if o.told == nil {
-			o.told, o.numbered = map[int][]told{}, make([]numbered, cacheSize)
+		if o.announced == nil {
+			o.announced, o.numbered = map[int][]announced{}, make([]numberedState, cacheSize)
 		}
-		if o.told[length] == nil {
-			o.told[length] = make([]told, o.x.comm.Size())
+		if o.announced[length] == nil {
+			o.announced[length] = make([]announced, o.x.comm.Size())
 		}
-		o.toldOf, o.length = o.told[length], length
+		o.announcedOf, o.length = o.announced[length], length
 	}
-	now := numbered{statestore.MaxNumbers / 2: uint64(length)}
+	now := numberedState{statestore.MaxNumbers / 2: uint64(length)}
 	h := uint64(0)
 	for i := range statestore.MaxNumbers / 2 {
 		now[i] = uint64(numbers[2*i])<<32 | uint64(numbers[2*i+1])
 		h = bits.RotateLeft64(h^now[i], 29) * mixer
 	}
-	// The state itself is compared, as in sent; word by word, which is faster than all at once.
+	// The state itself is compared, as in duplicate; word by word, which is faster than all at once.
 	last := &o.numbered[h>>(64-cacheBits)]
 	if last[0] == now[0] && last[1] == now[1] && last[2] == now[2] && last[3] == now[3] {
 		o.spared++
@@ -142,12 +142,12 @@ func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int,
 	}
 	*last = now
 	b := o.buffer(to)
-	for p, known := range o.toldOf[to][:k] {
+	for p, known := range o.announcedOf[to][:k] {
 		n := numbers[p]
 		if at := int(n / 64); at >= len(known) || known[at]>>(n%64)&1 == 0 {
 			if at >= len(known) {
 				known = append(known, make([]uint64, max(at+1-len(known), len(known)))...)
-				o.toldOf[to][p] = known
+				o.announcedOf[to][p] = known
 			}
 			known[at] |= 1 << (n % 64)
 			o.value = from.Part(o.value[:0], length, p, n)
@@ -156,7 +156,7 @@ func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int,
 	}
 	b.m = b.last.appendNumbers(b.m, depth, parent, length, numbers)
 	o.byNumbers++
-	o.added(b)
+	o.sendIfFull(b)
 }
 
 const mixer = 0x9E3779B97F4A7C15
@@ -164,8 +164,8 @@ const mixer = 0x9E3779B97F4A7C15
 // The four words of a numbered state that are compared are all.
 var _ = [1]struct{}{}[statestore.MaxNumbers/2+1-4]
 
-// sent tells whether a state is known to have been sent, and remembers it.
-func (o *Outbox) sent(s []uint64) bool {
+// duplicate tells whether a state is known to have been sent, and remembers it.
+func (o *Outbox) duplicate(s []uint64) bool {
 	if len(s) >= cacheWords {
 		return false
 	}
@@ -190,19 +190,19 @@ func (o *Outbox) Flush() {
 	for to, b := range o.open {
 		if b != nil {
 			o.open[to] = nil
-			o.x.out <- b
+			o.x.queue <- b
 		}
 	}
 }
 
-// sent is what stands in a message of states. Each state is told by what is new beside the
-// one before it, which often is the end of another move from the same state.
-type sent struct {
+// record is the last record of a message of states, written or read. Each state is encoded as the
+// difference from the one before it, which often is the end of another move from the same state.
+type record struct {
 	depth  int
 	parent uint64
 	state  []uint64
 
-	length  int // of the states that are told by numbers
+	length  int // of the states that are sent as numbers
 	numbers [statestore.MaxNumbers]uint32
 
 	// What the record that was read last is.
@@ -238,11 +238,11 @@ const (
 	otherParent = 1 << iota // depth and parent follow
 	otherLength             // the number of words follows
 	byNumbers               // a state by numbers
-	byPart                  // no state: what a number of a part means
+	meaning                 // no state: what a number of a part means
 )
 
 // append appends a state, which becomes the one before the next.
-func (p *sent) append(m []byte, depth int, parent uint64, s []uint64) []byte {
+func (p *record) append(m []byte, depth int, parent uint64, s []uint64) []byte {
 	head := len(m)
 	m = p.appendHead(m, 0, depth, parent)
 	if len(s) != len(p.state) {
@@ -266,7 +266,7 @@ func (p *sent) append(m []byte, depth int, parent uint64, s []uint64) []byte {
 }
 
 // appendHead appends what all records of states begin with.
-func (p *sent) appendHead(m []byte, head byte, depth int, parent uint64) []byte {
+func (p *record) appendHead(m []byte, head byte, depth int, parent uint64) []byte {
 	if depth == p.depth && parent == p.parent {
 		return append(m, head)
 	}
@@ -277,8 +277,8 @@ func (p *sent) appendHead(m []byte, head byte, depth int, parent uint64) []byte 
 	return m
 }
 
-// appendNumbers is append for a state that is told by numbers.
-func (p *sent) appendNumbers(m []byte, depth int, parent uint64, length int,
+// appendNumbers is append for a state that is sent as numbers.
+func (p *record) appendNumbers(m []byte, depth int, parent uint64, length int,
 	numbers *[statestore.MaxNumbers]uint32) []byte {
 	head := len(m)
 	m = p.appendHead(m, byNumbers, depth, parent)
@@ -301,7 +301,7 @@ func (p *sent) appendNumbers(m []byte, depth int, parent uint64, length int,
 
 // appendPart appends what a number of a part of states of a length means.
 func appendPart(m []byte, length, part int, number uint32, value []uint64) []byte {
-	m = append(m, byPart)
+	m = append(m, meaning)
 	for _, n := range [...]uint64{uint64(length), uint64(part), uint64(number),
 		uint64(len(value))} {
 		m = binary.AppendUvarint(m, n)
@@ -340,7 +340,7 @@ func change(m []byte) (x uint64, rest []byte, ok bool) {
 	return x, rest, true
 }
 
-func (p *sent) resize(n int) {
+func (p *record) resize(n int) {
 	for len(p.state) < n {
 		p.state = append(p.state, 0)
 	}
@@ -348,11 +348,11 @@ func (p *sent) resize(n int) {
 }
 
 // next takes the next record from a message that is not empty, and returns the rest of it.
-func (p *sent) next(m []byte) (rest []byte, ok bool) {
+func (p *record) next(m []byte) (rest []byte, ok bool) {
 	head, m := m[0], m[1:]
 	p.kind = head &^ (otherParent | otherLength)
 	switch {
-	case p.kind == byPart && head == byPart:
+	case p.kind == meaning && head == meaning:
 		return p.nextPart(m)
 	case p.kind != 0 && p.kind != byNumbers:
 		return nil, false
@@ -411,7 +411,7 @@ func (p *sent) next(m []byte) (rest []byte, ok bool) {
 }
 
 // nextNumbers takes the numbers of a state.
-func (p *sent) nextNumbers(m []byte) (rest []byte, ok bool) {
+func (p *record) nextNumbers(m []byte) (rest []byte, ok bool) {
 	if len(m) == 0 || m[0] >= 1<<statestore.MaxNumbers {
 		return nil, false
 	}
@@ -428,7 +428,7 @@ func (p *sent) nextNumbers(m []byte) (rest []byte, ok bool) {
 }
 
 // nextPart takes what a number of a part means: p.value.
-func (p *sent) nextPart(m []byte) (rest []byte, ok bool) {
+func (p *record) nextPart(m []byte) (rest []byte, ok bool) {
 	var head [4]uint64
 	for i := range head {
 		x, n := binary.Uvarint(m)
@@ -456,7 +456,7 @@ func (x *Exchange) get(to int) *buffer {
 	var b *buffer
 	select {
 	case b = <-x.free:
-		b.m, b.states, b.last = b.m[:0], 0, sent{state: b.last.state[:0]}
+		b.m, b.states, b.last = b.m[:0], 0, record{state: b.last.state[:0]}
 	default:
 		b = &buffer{m: make([]byte, 0, x.o.BufferBytes+x.o.BufferBytes/4)}
 	}

@@ -13,9 +13,9 @@ import (
 func TestSent(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 14))
-		var all []sent
+		var all []record
 		for range r.IntN(12) {
-			s := sent{depth: r.IntN(1 << 20), parent: r.Uint64() >> r.IntN(64)}
+			s := record{depth: r.IntN(1 << 20), parent: r.Uint64() >> r.IntN(64)}
 			if len(all) > 0 && r.IntN(3) > 0 {
 				s = all[len(all)-1]
 				s.state = slices.Clone(s.state)
@@ -33,12 +33,12 @@ func TestSent(t *testing.T) {
 		}
 		var m []byte
 		var ends []int
-		var to, from sent
+		var to, from record
 		for _, s := range all {
 			m = to.append(m, s.depth, s.parent, s.state)
 			ends = append(ends, len(m))
 		}
-		cut, reader := m[:r.IntN(len(m)+1)], sent{}
+		cut, reader := m[:r.IntN(len(m)+1)], record{}
 		for n := 0; len(cut) > 0; n++ {
 			var ok bool
 			if cut, ok = reader.next(cut); !ok {
@@ -69,19 +69,19 @@ func TestSentNumbers(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 15))
 		var m []byte
-		var to, from sent
-		type record struct {
-			sent
+		var to, from record
+		type item struct {
+			record
 			value []uint64
 		}
-		var all []record
-		now := sent{length: 3}
+		var all []item
+		now := record{length: 3}
 		for range 1 + r.IntN(12) {
-			now.kind = [...]byte{0, byNumbers, byPart}[r.IntN(3)]
+			now.kind = [...]byte{0, byNumbers, meaning}[r.IntN(3)]
 			if r.IntN(2) == 0 {
 				now.depth, now.parent = r.IntN(1<<20), r.Uint64()
 			}
-			x := record{}
+			x := item{}
 			switch now.kind {
 			case 0:
 				now.state = []uint64{r.Uint64(), 7, r.Uint64() >> r.IntN(64)}
@@ -99,7 +99,7 @@ func TestSentNumbers(t *testing.T) {
 				}
 				m = appendPart(m, now.of, now.part, now.number, x.value)
 			}
-			x.sent = now
+			x.record = now
 			all = append(all, x)
 		}
 		rest := m
@@ -132,7 +132,7 @@ func TestSentNumbers(t *testing.T) {
 func TestSentTooMany(t *testing.T) {
 	for number, want := range map[uint32]bool{MostNumbers - 1: true, MostNumbers: false,
 		1 << 31: false} {
-		var s sent
+		var s record
 		if _, ok := s.next(appendPart(nil, 3, 0, number, []uint64{1})); ok != want {
 			t.Errorf("the number %d is read: %v", number, ok)
 		}
@@ -141,16 +141,16 @@ func TestSentTooMany(t *testing.T) {
 
 // FuzzSent reads what nobody has written: it ends, without a panic.
 func FuzzSent(f *testing.F) {
-	var s sent
+	var s record
 	f.Add(s.append(nil, 3, 77, []uint64{1, 0, 1 << 63}))
 	f.Add([]byte{otherParent | otherLength, 0, 0xff})
 	f.Add([]byte{otherLength, 200, 200, 1})
 	f.Add(appendPart(nil, 7, 1, 1000, []uint64{5, 1 << 40}))
 	f.Add(s.appendNumbers(nil, 4, 78, 7, &[statestore.MaxNumbers]uint32{1, 2, 1 << 31}))
-	f.Add([]byte{byPart, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{meaning, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Add([]byte{byNumbers | otherLength, 3, 0xff})
 	f.Fuzz(func(t *testing.T, m []byte) {
-		var s sent
+		var s record
 		for len(m) > 0 {
 			rest, ok := s.next(m)
 			if !ok {

@@ -42,8 +42,8 @@ type detector struct {
 	received uint64
 	progress Progress
 
-	// The wave before it: whether all were passive, and what they had received.
-	quiet        bool
+	// Of the wave before it: whether all were passive, and what they had received.
+	lastPassive  bool
 	lastReceived uint64
 }
 
@@ -57,9 +57,9 @@ func (d *detector) begin() uint64 {
 // complete tells whether all have answered the current wave.
 func (d *detector) complete() bool { return d.missing == 0 }
 
-// answer takes a rank's answer to the current wave, and tells whether the
+// add adds a rank's answer to the current wave, and tells whether the
 // search has ended. It is to be asked no more after that.
-func (d *detector) answer(r report) (ended bool) {
+func (d *detector) add(r report) (ended bool) {
 	if r.wave != d.wave || d.missing == 0 {
 		return false // cannot be: waves do not overlap
 	}
@@ -71,8 +71,8 @@ func (d *detector) answer(r report) (ended bool) {
 	if d.missing > 0 {
 		return false
 	}
-	ended = d.quiet && d.passive && d.lastReceived == d.sent
-	d.quiet, d.lastReceived = d.passive, d.received
+	ended = d.lastPassive && d.passive && d.lastReceived == d.sent
+	d.lastPassive, d.lastReceived = d.passive, d.received
 	return ended
 }
 

@@ -16,15 +16,15 @@ type abroad struct {
 	w           *worker
 	k           *ranks
 	box         *cluster.Outbox
-	numbered    Numbered // destination, if states are passed as numbers
-	homes       *homes   // nil if no states go to other ranks by numbers
+	numbered    Numbered    // destination, if states are passed as numbers
+	table       *ownerTable // nil if no states go to other ranks by numbers
 
 	// Of the state that is expanded:
-	home int // the rank that it belongs to, -1: not known yet
+	owner int // the rank that it belongs to, -1: not known yet
 	// If numbers tell who owns states of its length:
 	owners  *owners
 	numbers [statestore.MaxNumbers]uint32 // of its parts
-	sum     uint64                        // of its terms, if home is known
+	sum     uint64                        // of its terms, if owner is known
 
 	exported system.State // see export
 }
@@ -37,7 +37,7 @@ func (k *ranks) join(w *worker) destination {
 		// A rank that has several parts has several stores, and none of them takes numbers.
 		if sharing, ok := d.numbering.(statestore.Sharing); ok &&
 			k.x.Parts() == k.run.o.Ranks.Size() {
-			a.homes = &homes{sharing: sharing, division: k.run.division, parts: k.x.Parts(),
+			a.table = &ownerTable{sharing: sharing, division: k.run.division, parts: k.x.Parts(),
 				most: cmp.Or(k.run.o.sizes.MostNumbers, cluster.MostNumbers)}
 		}
 	}
@@ -47,7 +47,7 @@ func (k *ranks) join(w *worker) destination {
 
 // Take implements [destination].
 func (a *abroad) Take(b *statestore.Batch, i int) (bool, error) {
-	a.home, a.owners = -1, nil
+	a.owner, a.owners = -1, nil
 	return a.destination.Take(b, i)
 }
 
@@ -121,14 +121,14 @@ func (a *abroad) ownerOf(m *Move) (rank int, end system.State) {
 // homeOf returns the rank that the expanded state belongs to.
 func (a *abroad) homeOf() int {
 	switch {
-	case a.home >= 0:
+	case a.owner >= 0:
 	case a.owners != nil:
 		a.sum = a.owners.sum(&a.numbers)
-		a.home = a.box.OwnerOf(a.sum)
+		a.owner = a.box.OwnerOf(a.sum)
 	default:
-		a.home = a.box.Owner(a.w.state)
+		a.owner = a.box.Owner(a.w.state)
 	}
-	return a.home
+	return a.owner
 }
 
 // Numbers implements [Numbered].
@@ -137,8 +137,8 @@ func (a *abroad) Numbers() []uint32 {
 	if numbers == nil {
 		return nil
 	}
-	if a.homes != nil {
-		if a.owners = a.homes.of(len(a.w.state)); a.owners != nil {
+	if a.table != nil {
+		if a.owners = a.table.of(len(a.w.state)); a.owners != nil {
 			a.numbers = [statestore.MaxNumbers]uint32{}
 			copy(a.numbers[:], numbers)
 			return numbers

@@ -128,9 +128,9 @@ func (d *disk) write(w io.Writer, s *savedDisk, head func() error) error {
 	for _, l := range d.open {
 		s.Open += len(l)
 	}
-	var late []late
+	var late []lateArrival
 	if r.ranks != nil {
-		late = r.ranks.late
+		late = r.ranks.overflow
 		s.Open += len(late)
 	}
 	if err := head(); err != nil {

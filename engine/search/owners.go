@@ -8,9 +8,9 @@ import (
 	"cpor/statestore"
 )
 
-// homes tells who owns a state by the numbers of its parts. It remembers what each part adds to
-// the sum of the terms of a division's fields, so that no state has to be taken apart.
-type homes struct {
+// ownerTable returns the owners of states from the numbers of their parts. It remembers what each part
+// adds to the sum of the terms of a division's fields, so that states need not be taken apart.
+type ownerTable struct {
 	sharing  statestore.Sharing
 	division *division.Division
 	parts    int    // of the covered set
@@ -20,9 +20,9 @@ type homes struct {
 	last     *owners // of that
 }
 
-// owners is what homes knows of states of one length.
+// owners is the part of an ownerTable for states of one length.
 type owners struct {
-	homes  *homes
+	table  *ownerTable
 	length int
 	parts  int    // of a state
 	which  uint32 // parts with fields
@@ -32,8 +32,8 @@ type owners struct {
 	value []uint64
 }
 
-// tellable tells whether a state can be told by its numbers.
-func (h *homes) tellable(numbers *[statestore.MaxNumbers]uint32) bool {
+// numberable tells whether a state can be sent as the numbers of its parts.
+func (h *ownerTable) numberable(numbers *[statestore.MaxNumbers]uint32) bool {
 	return slices.Max(numbers[:]) < h.most
 }
 
@@ -44,8 +44,8 @@ type field struct {
 	shift  uint // to its place in the state's word
 }
 
-// of returns nil if it cannot be told by numbers who owns states of a length.
-func (h *homes) of(length int) *owners {
+// of returns the owners of states of a length; nil if their numbers do not determine them.
+func (h *ownerTable) of(length int) *owners {
 	if length != h.length || h.lengths == nil {
 		o, known := h.lengths[length]
 		if !known {
@@ -60,12 +60,12 @@ func (h *homes) of(length int) *owners {
 	return h.last
 }
 
-func (h *homes) learn(length int) *owners {
+func (h *ownerTable) learn(length int) *owners {
 	cuts := h.sharing.Shared(length)
 	if cuts == nil || !h.division.ByFields(h.parts) {
 		return nil
 	}
-	o := &owners{homes: h, length: length, parts: len(cuts) - 1}
+	o := &owners{table: h, length: length, parts: len(cuts) - 1}
 	for i, f := range h.division.Fields {
 		lowest, highest := 64*f.Word+bits.TrailingZeros64(f.Bits), 64*f.Word+bits.Len64(f.Bits)-1
 		if f.Word >= length {
@@ -94,12 +94,12 @@ func (o *owners) term(part int, number uint32) uint64 {
 	if int(number) < len(known) && known[number] != 0 {
 		return known[number] - 1
 	}
-	o.value = o.homes.sharing.Part(o.value[:0], o.length, part, number)
+	o.value = o.table.sharing.Part(o.value[:0], o.length, part, number)
 	sum := uint64(0)
 	for _, f := range o.fields[part] {
-		sum += o.homes.division.Term(f.number, o.value[f.word]<<f.shift)
+		sum += o.table.division.Term(f.number, o.value[f.word]<<f.shift)
 	}
-	if number >= o.homes.most {
+	if number >= o.table.most {
 		return sum
 	}
 	if more := int(number) + 1 - len(known); more > 0 {
@@ -139,14 +139,14 @@ func (a *abroad) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bo
 		p := bits.TrailingZeros32(parts) % statestore.MaxNumbers
 		all[p] = numbers[p]
 	}
-	if a.homes.tellable(&all) {
-		a.box.SendNumbers(to, a.w.depth, uint64(a.w.ref), o.length, o.parts, &all, a.homes.sharing)
+	if a.table.numberable(&all) {
+		a.box.SendNumbers(to, a.w.depth, uint64(a.w.ref), o.length, o.parts, &all, a.table.sharing)
 		return true
 	}
 	a.exported = slices.Grow(a.exported[:0], o.length)[:o.length]
 	for p := range o.parts {
-		o.value = a.homes.sharing.Part(o.value[:0], o.length, p, all[p])
-		a.homes.sharing.Put(a.exported, p, o.value)
+		o.value = a.table.sharing.Part(o.value[:0], o.length, p, all[p])
+		a.table.sharing.Put(a.exported, p, o.value)
 	}
 	a.box.Send(to, a.w.depth, uint64(a.w.ref), a.exported)
 	return true
@@ -154,18 +154,18 @@ func (a *abroad) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bo
 
 // sendNumbers sends the end of a move to a rank by numbers, if it can be told so.
 func (a *abroad) sendNumbers(to int, m *Move) bool {
-	if a.homes == nil {
+	if a.table == nil {
 		return false
 	}
-	numbers, ok := a.homes.sharing.Number(m.End, a.w.ref, m.Changed)
+	numbers, ok := a.table.sharing.Number(m.End, a.w.ref, m.Changed)
 	if !ok {
 		return false
 	}
 	var all [statestore.MaxNumbers]uint32
 	k := copy(all[:], numbers)
-	if !a.homes.tellable(&all) {
+	if !a.table.numberable(&all) {
 		return false
 	}
-	a.box.SendNumbers(to, a.w.depth, uint64(a.w.ref), len(m.End), k, &all, a.homes.sharing)
+	a.box.SendNumbers(to, a.w.depth, uint64(a.w.ref), len(m.End), k, &all, a.table.sharing)
 	return true
 }

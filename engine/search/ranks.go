@@ -26,7 +26,7 @@ type ranks struct {
 	run     *run
 	x       *cluster.Exchange
 	rank    int
-	home    *cluster.Outbox // says who owns a state
+	outbox  *cluster.Outbox // says who owns a state
 	gate    *workers.Gate
 	session statestore.Session // of the goroutine that speaks
 	open    *statestore.Batch  // arrivals that are not queued yet
@@ -48,10 +48,10 @@ type ranks struct {
 	noted      noted  // of the goroutine that speaks
 	unreadable string // why traces cannot be rebuilt: the disk of a rank; empty if they can
 
-	saved  time.Time   // when the last checkpoint was written, on rank 0
-	late   []late      // arrived when there was no room
-	came   uint64      // states that have arrived
-	noRoom atomic.Bool // the store in memory has to be dropped
+	saved    time.Time     // when the last checkpoint was written, on rank 0
+	overflow []lateArrival // arrived when there was no room
+	came     uint64        // states that have arrived
+	noRoom   atomic.Bool   // the store in memory has to be dropped
 
 	sides []*abroad // of the workers
 
@@ -73,8 +73,8 @@ type partName struct {
 	number uint32
 }
 
-// late is a state that arrived when there was no room.
-type late struct {
+// lateArrival is a state that arrived when there was no room.
+type lateArrival struct {
 	depth int
 	from  uint64
 	state system.State
@@ -119,13 +119,13 @@ func newRanks(r *run) *ranks {
 	}
 	k.names = make([]map[int]*names, r.o.Ranks.Size())
 	k.x = cluster.NewExchange(r.o.Ranks, o)
-	k.home = k.x.Outbox(0)
+	k.outbox = k.x.Outbox(0)
 	return k
 }
 
 // owns tells whether a state belongs to this rank.
 func (k *ranks) owns(s system.State) bool {
-	return k.home.Owner(k.export(nil, s)) == k.rank
+	return k.outbox.Owner(k.export(nil, s)) == k.rank
 }
 
 // export returns a state as it goes to other ranks, in the memory of dst if it is not
@@ -324,12 +324,12 @@ func (k *ranks) between() error {
 	if d.drops > drops {
 		k.session = r.store.NewSession()
 	}
-	waiting := k.late
-	k.late = nil
+	waiting := k.overflow
+	k.overflow = nil
 	for _, l := range waiting {
 		k.cover(l.depth, l.from, l.state)
 	}
-	if len(k.late) > 0 {
+	if len(k.overflow) > 0 {
 		return r.watch.OutOfMemory()
 	}
 	if r.ws.Len() == 0 {
@@ -356,7 +356,7 @@ func (k *ranks) cover(depth int, from uint64, s system.State) {
 
 // tooLate keeps a state that has arrived until there is room.
 func (k *ranks) tooLate(depth int, from uint64, s system.State) {
-	k.late = append(k.late, late{depth, from, slices.Clone(s)})
+	k.overflow = append(k.overflow, lateArrival{depth, from, slices.Clone(s)})
 	k.noRoom.Store(true)
 	k.x.RequestPause()
 }
@@ -424,7 +424,7 @@ type afterSave struct {
 func (k *ranks) goOn() {
 	k.traffic.Add(k.x.Traffic())
 	k.x = k.x.Next()
-	k.home = k.x.Outbox(0)
+	k.outbox = k.x.Outbox(0)
 	clear(k.names) // the outboxes are new and tell all again
 	for _, a := range k.sides {
 		a.box = k.x.Outbox(a.w.id)
