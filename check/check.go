@@ -131,7 +131,14 @@ func (c Config) explore(t *testing.T, k key) (a answer) {
 	}
 	a.res, a.err = gotest.Run(t.Context(), p, o)
 	if a.err == nil && a.res.Failure != nil {
-		a.text = testcmd.Headline(a.res.Failure) + "\n" + testcmd.Describe(p, a.res.Failure, 100, nil)
+		a.text = testcmd.Headline(
+			a.res.Failure,
+		) + "\n" + testcmd.Describe(
+			p,
+			a.res.Failure,
+			100,
+			nil,
+		)
 	}
 	return a
 }

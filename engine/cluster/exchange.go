@@ -297,7 +297,8 @@ func (x *Exchange) idle() bool {
 
 // poll does once what there is to do, and tells whether there was anything.
 func (x *Exchange) poll() (did bool, err error) {
-	for _, f := range []func() (bool, error){x.retire, x.sendQueued, x.receive, x.coordinate, x.drain} {
+	for _, f := range []func() (bool, error){x.retire, x.sendQueued, x.receive, x.coordinate,
+		x.drain} {
 		d, err := f()
 		did = did || d
 		if err != nil {

@@ -134,7 +134,8 @@ func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int,
 		now[i] = uint64(numbers[2*i])<<32 | uint64(numbers[2*i+1])
 		h = bits.RotateLeft64(h^now[i], 29) * mixer
 	}
-	// The state itself is compared, as in duplicate; word by word, which is faster than all at once.
+	// The state itself is compared, as in duplicate; word by word, which is faster than all at
+	// once.
 	last := &o.numbered[h>>(64-cacheBits)]
 	if last[0] == now[0] && last[1] == now[1] && last[2] == now[2] && last[3] == now[3] {
 		o.spared++

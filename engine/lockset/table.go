@@ -47,7 +47,9 @@ func key(buf []byte, locks []system.Loc) []byte {
 
 // Of returns the set of these locks, which are in increasing order.
 func (t *Table) Of(locks []system.Loc) Set {
-	return Set(t.sets.of(string(key(nil, locks)), func() []system.Loc { return slices.Clone(locks) }))
+	return Set(
+		t.sets.of(string(key(nil, locks)), func() []system.Loc { return slices.Clone(locks) }),
+	)
 }
 
 // Locks returns the locks of a set in increasing order. They must not be

@@ -13,7 +13,8 @@ import (
 // it is that of the process.
 func Tree() uint64 { return Resident() + descendants("self", 0) }
 
-// descendants returns the memory of the descendants of a process. What has ended meanwhile has none.
+// descendants returns the memory of the descendants of a process. What has ended meanwhile has
+// none.
 func descendants(pid string, depth int) (sum uint64) {
 	const deepest = 16
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%s/task/*/children", pid))

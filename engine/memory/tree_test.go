@@ -19,7 +19,8 @@ func TestTree(t *testing.T) {
 	}
 	defer c.Wait()
 	defer c.Process.Kill()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(
+		10 * time.Millisecond) {
 		if Tree() > before+48<<20 {
 			return
 		}

@@ -8,8 +8,9 @@ import (
 	"cpor/statestore"
 )
 
-// ownerTable returns the owners of states from the numbers of their parts. It remembers what each part
-// adds to the sum of the terms of a division's fields, so that states need not be taken apart.
+// ownerTable returns the owners of states from the numbers of their parts. It remembers what each
+// part adds to the sum of the terms of a division's fields, so that states need not be taken
+// apart.
 type ownerTable struct {
 	sharing  statestore.Sharing
 	division *division.Division

@@ -107,8 +107,8 @@
 // 2014). With several workers more states are not known to be safe, the reduced graph
 // depends on timing, and may be larger; verdicts do not.
 //
-// Any state may take all its enabled transitions instead. So where ample sets are hardly ever found,
-// only a sample of the states is looked at (trial.go): looking costs up to as much again
+// Any state may take all its enabled transitions instead. So where ample sets are hardly ever
+// found, only a sample of the states is looked at (trial.go): looking costs up to as much again
 // as executing.
 //
 // # Fairness

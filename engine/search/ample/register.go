@@ -32,8 +32,10 @@ func init() {
 		Also: func(v *engine.Values, o *engine.Options) error {
 			switch {
 			case o.Disk != "":
-				return errors.New("-por ample keeps data about each state in memory and cannot be " +
-					"combined with -disk")
+				return errors.New(
+					"-por ample keeps data about each state in memory and cannot be " +
+						"combined with -disk",
+				)
 			case v.Given("cluster"):
 				return errors.New("-por ample must know at once which state a move leads to, " +
 					"which may belong to another rank, so it cannot be combined with -cluster")

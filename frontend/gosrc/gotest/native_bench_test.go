@@ -64,8 +64,14 @@ func coverNatively(b *testing.B, text, test string, mode native.Mode) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		res, err := stateless.Run(b.Context(), sys, stateless.Options{Options: engine.Options{Workers: 1},
-			Reduction: stateless.DPOR, Executed: func(m system.Machine) { m.(*replay.Machine).Verify() }})
+		res, err := stateless.Run(
+			b.Context(),
+			sys,
+			stateless.Options{Options: engine.Options{Workers: 1},
+				Reduction: stateless.DPOR, Executed: func(m system.Machine) {
+					m.(*replay.Machine).Verify()
+				}},
+		)
 		if err != nil || res.Verdict != engine.Pass {
 			b.Fatal(res, err)
 		}

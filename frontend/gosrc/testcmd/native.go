@@ -86,7 +86,11 @@ func (s *session) removeBinary() {
 }
 
 // native explores a test natively, of which the time used is over.
-func (s *session) native(p *gosrc.Package, test string, used time.Duration) (*gotest.Result, error) {
+func (s *session) native(
+	p *gosrc.Package,
+	test string,
+	used time.Duration,
+) (*gotest.Result, error) {
 	b, err := s.build(p)
 	if s.ctx.Err() != nil {
 		return &gotest.Result{Verdict: engine.Incomplete, Reason: s.reason()}, nil

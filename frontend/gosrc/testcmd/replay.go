@@ -98,7 +98,11 @@ func (s *session) save(name string, p *gosrc.Package, prog program, test string,
 		}
 		return rec.WriteFile(name)
 	case !strings.HasSuffix(lower, ".json"):
-		return os.WriteFile(name, []byte(Headline(f)+"\n\n"+Describe(prog, f, textWidth, nil)), 0o666)
+		return os.WriteFile(
+			name,
+			[]byte(Headline(f)+"\n\n"+Describe(prog, f, textWidth, nil)),
+			0o666,
+		)
 	}
 	rec, err := gotest.Record(prog, f.Trace, nil)
 	if err != nil {

@@ -320,8 +320,8 @@ func (s *program) Skipped() (why string, ok bool) {
 	return "", false
 }
 
-// Sample runs the program once by a policy. It returns the steps, up to the first failure, and whether
-// there was one; f, which is given what happened, is called then.
+// Sample runs the program once by a policy. It returns the steps, up to the first failure, and
+// whether there was one; f, which is given what happened, is called then.
 func (s *program) Sample(p native.Policy, f func(*native.Execution)) (
 	steps []trace.Step, failed, ended bool, err error,
 ) {
