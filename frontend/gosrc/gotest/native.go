@@ -220,8 +220,8 @@ func (r *nativeRun) outside() string {
 // uncontrolled tells whether it is known that the test cannot be covered.
 func (r *nativeRun) uncontrolled() bool { return r.sys.Broken() != nil || len(r.sys.Outside()) > 0 }
 
-// patient tells whether time passes only when nobody can run, because otherwise it could not be told
-// what is the fault of a test.
+// patient tells whether time passes only when nobody can run, because otherwise it could not be
+// told what is the fault of a test.
 func (r *nativeRun) patient() bool {
 	return r.uncontrolled() && (r.n.Time == "" || r.n.Time == gosrc.AutoTime)
 }
@@ -321,7 +321,8 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 	if why := r.sys.Broken(); why != nil {
 		err = why
 	} else {
-		err = r.beside(searching, sys, v, func(ctx context.Context) error { return r.dpor(ctx, sys) })
+		err = r.beside(searching, sys, v,
+			func(ctx context.Context) error { return r.dpor(ctx, sys) })
 	}
 	if errors.As(err, new(*native.Diverged)) && r.res.Failure == nil && ctx.Err() == nil {
 		// It cannot be covered, but it can be sampled.
@@ -368,8 +369,9 @@ func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.Vie
 	return err
 }
 
-// sampling runs random schedules, by PCT and by POS until one fails, or until the time is over; a number
-// bounds them, and how long they may take. Views that leave executions out are not sampled.
+// sampling runs random schedules, by PCT and by POS until one fails, or until the time is over; a
+// number bounds them, and how long they may take. Views that leave executions out are not
+// sampled.
 func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.View, most int) (
 	stop bool, err error,
 ) {
@@ -519,8 +521,8 @@ func caught(f func()) (err error) {
 	return nil
 }
 
-// fail makes a failing execution the result, unless there is one. What was seen of it is the account
-// of it if it does not come again.
+// fail makes a failing execution the result, unless there is one. What was seen of it is the
+// account of it if it does not come again.
 func (r *nativeRun) fail(sys *replay.System, t *trace.Trace, seen *Failure) error {
 	r.explaining.Store(true)
 	until := time.Now().Add(shortening)
@@ -698,7 +700,8 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 			}
 			out := m.Step(st.Thread, st.Alt)
 			if out.Kind != system.Moved {
-				panic(&replay.Stop{Err: &native.Diverged{At: i, What: fmt.Sprintf("the step is %v", out.Kind)}})
+				panic(&replay.Stop{Err: &native.Diverged{At: i,
+					What: fmt.Sprintf("the step is %v", out.Kind)}})
 			}
 			if failed = out.Violation; failed != nil {
 				f.late = failed.Kind == machine.Panicked && late[st.Thread]

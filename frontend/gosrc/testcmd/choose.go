@@ -14,10 +14,11 @@ import (
 
 // work is a package whose tests are explored.
 type work struct {
-	p        *gosrc.Package
-	compiled *gosrc.Compiled // for the interpreter; nil: it cannot load the package, or is not asked
-	native   bool            // the native machine goes first
-	lacking  bool            // there is no native machine
+	p *gosrc.Package
+	// for the interpreter; nil: it cannot load the package, or is not asked
+	compiled *gosrc.Compiled
+	native   bool // the native machine goes first
+	lacking  bool // there is no native machine
 }
 
 // settle is how long the interpreter, where it goes first, may take for a test before the native
@@ -29,11 +30,12 @@ const (
 
 // either explores a test with the machine that can.
 //
-// The interpreter goes first: it needs no build, stores states, and is exact about what it refuses. As
-// soon as it leaves a test of a package open (refused, or too large) the native machine gets that
-// test, and goes first for the rest of the package, because what the tests of a package import
-// and do is alike. A test that the native machine leaves open although the time is not over (its
-// executions do not end, or depend on more than their schedule) goes back to the interpreter.
+// The interpreter goes first: it needs no build, stores states, and is exact about what it
+// refuses. As soon as it leaves a test of a package open (refused, or too large) the native
+// machine gets that test, and goes first for the rest of the package, because what the tests of a
+// package import and do is alike. A test that the native machine leaves open although the time is
+// not over (its executions do not end, or depend on more than their schedule) goes back to the
+// interpreter.
 func (s *session) either(w *work, test string) (res *gotest.Result, machine string, err error) {
 	begin := time.Now()
 	used := func() time.Duration { return time.Since(begin) - s.building }
@@ -69,7 +71,8 @@ func (s *session) either(w *work, test string) (res *gotest.Result, machine stri
 			}
 		case errors.As(e, &needs):
 			if res == nil {
-				keep(&gotest.Result{Verdict: engine.Incomplete, Reason: needs.Why}, nativeMachine, nil)
+				keep(&gotest.Result{Verdict: engine.Incomplete, Reason: needs.Why}, nativeMachine,
+					nil)
 			}
 		default:
 			w.native = true
@@ -105,8 +108,9 @@ func settled(r *gotest.Result, err error) bool {
 	}
 }
 
-// interpret explores a test, or the main package if it has no name, of which the time used is over. A
-// share bounds how long it may take unless it is clear by then that states have to be stored.
+// interpret explores a test, or the main package if it has no name, of which the time used is
+// over. A share bounds how long it may take unless it is clear by then that states have to be
+// stored.
 func (s *session) interpret(c *gosrc.Compiled, test string, used, share time.Duration) (
 	*gotest.Result, error,
 ) {
