@@ -280,7 +280,7 @@ func TestRanksResume(t *testing.T) {
 				_, _, err := lockset.Run(context.Background(), sys, w.o, w.factory, o)
 				if wrong := new(engine.OptionError); err != nil &&
 					!(errors.As(err, &wrong) && strings.Contains(err.Error(),
-						fmt.Sprintf("go on with %d ranks", s.Parts))) {
+						fmt.Sprintf("resume on %d ranks", s.Parts))) {
 					t.Errorf("seed %d, %s: %d disks in one process: %v", seed, w.name, s.Parts, err)
 				} else if err != nil {
 					refused++
