@@ -47,6 +47,8 @@
 // all others off forever. The chain is therefore cut after MaxInvisible
 // transitions: the state there is treated as a visible one, in which every
 // thread has a move, as it is always sound to take a transition for visible.
+// A chain that comes back to a state it has been in never ends and is cut there, so that
+// it does not cost MaxInvisible transitions at every move.
 // The cuts are counted, for they may be a violation of the paper's condition
 // BoundedInvis. Finally, the expander never looks at what kind of transition
 // begins a move: a state in which a thread's next transition is invisible
@@ -108,6 +110,7 @@ package composed
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"cpor/engine/search"
@@ -120,7 +123,7 @@ const DefaultMaxInvisible = 10_000
 // Options say how transitions are composed.
 type Options struct {
 	// MaxInvisible bounds the invisible transitions of a move; 0 means
-	// DefaultMaxInvisible.
+	// DefaultMaxInvisible. A move that goes round in circles is cut off earlier.
 	MaxInvisible int
 	// InvisibleFirst keeps transitions single: in a state in which a thread
 	// has an invisible transition, that is the only move.
@@ -155,6 +158,7 @@ type Expander struct {
 	end      system.State
 	move     search.Move
 	tail     []search.Step
+	earlier  system.State    // of the chain that is followed; see repeats
 	decided  []system.Access // see visible
 	deadlock system.Violation
 	counters search.Counters
@@ -239,10 +243,35 @@ func (x *Expander) chain(t int) int {
 		if out.Kind != system.Moved || x.visible(how, out) {
 			break
 		}
-		n++
+		if n++; x.repeats(n) {
+			n = x.o.MaxInvisible + 1
+		}
 	}
 	x.m.Rewind(start)
 	return n
+}
+
+// patience is how many transitions of a chain are taken before its states are compared, which
+// costs more than most transitions. It is a power of two.
+const patience = 64
+
+// repeats tells whether the live state, after n transitions of a chain, has been seen to occur in
+// it before. It must be asked for each n from 1 on. The state at the latest power of two is kept
+// (Brent, "An improved Monte Carlo factorization algorithm", BIT 1980): an endless chain is found
+// out after at most three times as many transitions as it takes to go round once, or to begin
+// going round, unless patience is more.
+func (x *Expander) repeats(n int) bool {
+	if n < patience {
+		return false
+	}
+	x.end = x.m.Encode(x.end)
+	if n > patience && slices.Equal(x.end, x.earlier) {
+		return true
+	}
+	if n&(n-1) == 0 {
+		x.earlier = append(x.earlier[:0], x.end...)
+	}
+	return false
 }
 
 // invisible sends v the invisible transition of the first thread that has one,
@@ -350,7 +379,7 @@ func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(
 		if out.Violation != nil {
 			violation(out.Violation)
 		}
-		if len(x.tail) > x.o.MaxInvisible {
+		if len(x.tail) > x.o.MaxInvisible || x.repeats(len(x.tail)) {
 			if x.o.Cuts != nil && x.invisibleNext(t) {
 				x.o.Cuts.Add(1)
 			}

@@ -15,7 +15,7 @@ import (
 // released it has read.
 //
 // A composed transition ends before the next visible one, so nobody misses a
-// turn; and it ends after MaxInvisible transitions, so that it ends at all. A
+// turn; and it ends after MaxInvisible transitions or in a circle, so that it ends at all. A
 // system that goes round in invisible transitions then is cyclic, as it was
 // before. A step can violate several properties, since a thread continues after a
 // violation of the locking discipline: they are chained (system.Violation.Also).
