@@ -61,7 +61,8 @@ func TestLostNeverMove(t *testing.T) {
 		}
 	}
 	t.Logf("%d times somebody was lost, and others took %d steps after that", said, beside)
-	if said < n || beside < n {
+	// A small sample can promise no more.
+	if enough := cmp.Or(n*min(n/20, 1), 1); said < enough || beside < enough {
 		t.Error("hardly anybody was lost while others went on")
 	}
 	if t.Failed() {
