@@ -47,6 +47,8 @@ type Program struct {
 	// Replay, if not nil, is an execution that a flag of the front end has asked
 	// for. It is shown, and nothing is searched.
 	Replay *Execution
+	// Warnings, if not empty, is what the file may not mean, with the places.
+	Warnings string
 	// Sources are the files as they were loaded: the model's own, and those that it includes.
 	Sources []*source.File
 }

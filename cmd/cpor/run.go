@@ -589,15 +589,21 @@ func unfinished(res *engine.Result) bool {
 		func(p engine.PropertyResult) bool { return p.Verdict == engine.Incomplete })
 }
 
-// load reads a model. The file - is the standard input, and gets another name.
-func (e *env) load(file *string, o frontend.Options) (*frontend.Program, error) {
+// load reads a model, and shows what it may not mean. The file - is the standard input, and gets
+// another name.
+func (e *env) load(file *string, o frontend.Options) (m *frontend.Program, err error) {
 	if *file == "-" {
 		*file = stdin
 	}
 	if isStdin(*file) {
-		return frontend.Read(*file, e.stdin, o)
+		m, err = frontend.Read(*file, e.stdin, o)
+	} else {
+		m, err = frontend.Load(*file, o)
 	}
-	return frontend.Load(*file, o)
+	if err == nil && m.Warnings != "" {
+		fmt.Fprintln(e.stderr, printable(m.Warnings))
+	}
+	return m, err
 }
 
 // modelError shows the mistakes in a model and returns the exit code.

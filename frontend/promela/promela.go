@@ -122,7 +122,7 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	}
 	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true,
 		Coverage: coverage, CoverageSoFar: soFar, WriteTrail: trails{p, s, props}.write,
-		Sources: m.Files}
+		Sources: m.Files, Warnings: p.Warnings.Error()}
 	if search.Merged {
 		out.Untimed = "-semantics merged leaves out states that a property over time can tell " +
 			"apart; use -semantics pure with -ltl"

@@ -1075,20 +1075,10 @@ func (m *Machine) evalMessage(e *edge, c *inst) {
 	for i, t := range c.c.Fields {
 		v := int32(0)
 		if i < len(e.send.args) {
-			v = truncate(t, e.send.args[i](m))
+			v = t.Truncate(e.send.args[i](m))
 		}
 		m.msg = append(m.msg, v)
 	}
-}
-
-func truncate(t *program.Type, v int32) int32 {
-	switch {
-	case t.Bits == 32:
-		return v
-	case t.Signed:
-		return v << uint(32-t.Bits) >> uint(32-t.Bits)
-	}
-	return v & (1<<uint(t.Bits) - 1)
 }
 
 // execute takes an option of the entered process.

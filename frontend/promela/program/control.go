@@ -513,6 +513,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 				"a number cannot be assigned to the channel %s; another channel can", s.Ref.Name)
 		}
 		b.selfIndexed(pl)
+		b.fits(pl.Name, pl.Type, s.X, x)
 		b.noChannel(pl.Sym, s.X, true)
 		if s.Ref.Field == nil && pl.Sym.Type.Kind != "" {
 			b.sameKind(s.X, pl.Sym)

@@ -30,6 +30,17 @@ type Type struct {
 // IsStruct tells whether the type is a typedef.
 func (t *Type) IsStruct() bool { return t.Fields != nil }
 
+// Truncate returns what a scalar of the type holds after v was assigned to it.
+func (t *Type) Truncate(v int32) int32 {
+	switch {
+	case t.Bits == 32:
+		return v
+	case t.Signed:
+		return v << uint(32-t.Bits) >> uint(32-t.Bits)
+	}
+	return v & (1<<uint(t.Bits) - 1)
+}
+
 // Sym is a variable, a parameter or a field.
 type Sym struct {
 	Name   syntax.Name
@@ -89,6 +100,8 @@ type Program struct {
 	Trace   *Proc   // the trace or notrace assertion; nil if there is none
 	LTLs    []*LTL
 	Props   []Prop // of all of them
+	// Warnings are what the model may not mean, in the order in which it was found.
+	Warnings syntax.Errors
 
 	// What the model looks at beyond variables and channels.
 	UsesLast, UsesNumber, UsesTimeout, UsesEnabled, UsesNonProgress, UsesPriority, UsesProvided bool

@@ -49,7 +49,7 @@ type resolver struct {
 	remote  []func()   // remote references, resolved when all automata are there
 }
 
-// Resolve resolves a parsed model. The error is a [syntax.Errors].
+// Resolve resolves a parsed model. The error is a [syntax.Errors], with the warnings at its end.
 func Resolve(m *syntax.Model) (*Program, error) {
 	r := &resolver{
 		p:     &Program{Model: m, Mtypes: map[string]int{}, Names: map[string]map[int]string{}},
@@ -58,17 +58,36 @@ func Resolve(m *syntax.Model) (*Program, error) {
 	}
 	r.model(m)
 	if len(r.errs) > 0 {
-		return nil, r.errs
+		return nil, append(r.errs, r.p.Warnings...)
 	}
 	return r.p, nil
 }
 
 func (r *resolver) fail(pos syntax.Pos, n int, format string, args ...any) {
-	e := &syntax.Error{Pos: pos, Len: max(1, n), Text: fmt.Sprintf(format, args...)}
-	// a label before a for has it looked at twice
-	if !slices.ContainsFunc(r.errs, func(o *syntax.Error) bool { return *o == *e }) {
-		r.errs = append(r.errs, e)
+	enter(&r.errs, pos, n, fmt.Sprintf(format, args...))
+}
+
+// enter adds a message to a list that may have it: a label before a for has it looked at twice.
+func enter(l *syntax.Errors, pos syntax.Pos, n int, text string) {
+	e := &syntax.Error{Pos: pos, Len: max(1, n), Text: text}
+	if !slices.ContainsFunc(*l, func(o *syntax.Error) bool { return *o == *e }) {
+		*l = append(*l, e)
 	}
+}
+
+// fits warns of a constant y, written as x, that is not what a variable of type t holds after
+// it was assigned. SPIN's simulator calls that an error and goes on; its verifier is silent.
+func (r *resolver) fits(name string, t *Type, x syntax.Expr, y Expr) {
+	c, ok := y.(*Const)
+	if !ok || t.IsStruct() || t.Truncate(c.Value) == c.Value {
+		return
+	}
+	of := t.Name
+	if t.Name == "unsigned" {
+		of = fmt.Sprintf("unsigned : %d", t.Bits)
+	}
+	enter(&r.p.Warnings, x.At(), 1, fmt.Sprintf("warning: %d does not fit in %s, whose type is %s: "+
+		"%s becomes %d", c.Value, name, of, name, t.Truncate(c.Value)))
 }
 
 func (r *resolver) model(m *syntax.Model) {
@@ -265,12 +284,13 @@ func (r *resolver) typedef(d *syntax.Typedef) {
 			if v.Chan != nil {
 				s.Chan = r.channel(v.Chan, v.Name.Text)
 			}
-			r.list(s, v)
 			if s.Len > 0 {
 				s.Type = wide(ft)
 			}
+			r.list(s, v)
 			if v.Init != nil {
 				s.Init = r.expr(v.Init)
+				r.fits(v.Name.Text, s.Type, v.Init, s.Init)
 				Each(s.Init, func(x Expr) {
 					if l, ok := x.(*Load); ok {
 						r.fail(l.Place.Pos, len(l.Place.Name),
@@ -400,6 +420,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		r.list(s, v)
 	case v.Init != nil:
 		s.Init = r.expr(v.Init)
+		r.fits(v.Name.Text, t, v.Init, s.Init)
 		r.early(d, v, s.Init)
 		r.noChannel(s, v.Init, true)
 		if t.Kind != "" {
@@ -496,6 +517,7 @@ func (r *resolver) list(s *Sym, v *syntax.Var) {
 		if _, ok := y.(*Const); !ok {
 			r.fail(x.At(), 1, "a list of values has constants only; assign this in a statement")
 		}
+		r.fits(fmt.Sprintf("%s[%d]", v.Name.Text, len(s.List)), s.Type, x, y)
 		s.List = append(s.List, y)
 	}
 	if len(s.List) == 0 {
