@@ -50,6 +50,8 @@ ltl recurrence { []<> (x == 1) -> []<> (y == 2) }
 		t.Fatal(err)
 	}
 	whole := killedResult{"pass", true, 276096, 789888, 0}
+	// Which transitions no automaton's state can follow depends on who visits a state first.
+	states := killedResult{"pass", true, 276096, 0, 0}
 	for _, tt := range []struct {
 		name  string
 		args  []string
@@ -59,11 +61,11 @@ ltl recurrence { []<> (x == 1) -> []<> (y == 2) }
 		{"stored on a disk", []string{"-por", "none", "-D", "R=3", "-disk",
 			filepath.Join(t.TempDir(), "states"), "-max-memory", "200MB", robots}, "300ms",
 			killedResult{"pass", true, 326759, 980277, 0}},
-		{"temporal", []string{"-ltl", "all", "-por", "none", counters}, "20ms", whole},
+		{"temporal", []string{"-ltl", "all", "-por", "none", counters}, "20ms", states},
 		{"temporal, reduced", []string{"-ltl", "all", counters}, "20ms",
 			killedResult{Verdict: "pass", Exhaustive: true}},
 		{"temporal, weakly fair", []string{"-ltl", "all", "-por", "none", "-fair", counters},
-			"20ms", whole},
+			"20ms", states},
 		{"temporal, strongly fair", []string{"-ltl", "all", "-por", "none", "-strong-fair",
 			counters}, "300ms", whole},
 		{"stored states", []string{"-por", "none", "-D", "R=3", robots}, "20ms",
