@@ -49,10 +49,14 @@ const nativeSteps = 50_000
 // sampledFor is how long a test is sampled that cannot be covered.
 const sampledFor = 2 * time.Second
 
-// NeedsInterpreter is the error of [RunNative] for a test that only stored states can deal with.
-type NeedsInterpreter struct{ Why string }
+// NeedsInterpreter is the error of [RunNative] for a test that only the interpreter can deal with:
+// why, and what to do about it.
+type NeedsInterpreter struct{ Why, Advice string }
 
-func (e *NeedsInterpreter) Error() string { return e.Why }
+func (e *NeedsInterpreter) Error() string { return e.Why + " (" + e.Advice + ")" }
+
+// stores is the advice for what needs states to be stored.
+const stores = "-machine interpreted can store states"
 
 // RunNative explores a test that runs natively, as [Run] does one that is interpreted: optimal
 // dynamic reduction, and random schedules and by PCT beside it; growing bounds on timers and on
@@ -70,7 +74,7 @@ func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error
 	switch o.Engine {
 	case "", Auto, DPOR, Random:
 	default:
-		return nil, &NeedsInterpreter{fmt.Sprintf("-search %s stores states", o.Engine)}
+		return nil, &NeedsInterpreter{fmt.Sprintf("-search %s stores states", o.Engine), stores}
 	}
 	if o.Workers < 0 {
 		return nil, mistake("%d workers", o.Workers)
@@ -151,6 +155,7 @@ type nativeRun struct {
 	mu    sync.Mutex
 	// explaining tells that a failure was found, so that some more executions are needed.
 	explaining atomic.Bool
+	once       *Failure // that of a random schedule, which did not come again
 }
 
 // ended makes the result of an exploration that ended with an error or without.
@@ -167,8 +172,16 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		res.Outside = r.sys.Outside()
 	}
 	var diverged *native.Diverged
+	var broken *native.RuntimeFailed
 	switch {
 	case res.Failure != nil:
+		return res, nil
+	case errors.As(err, &broken):
+		return nil, &NeedsInterpreter{broken.Error(),
+			"-machine interpreted may explore it"}
+	case r.once != nil:
+		res.Verdict, res.Once, res.Diverges = engine.Incomplete, r.once, len(res.Outside) == 0
+		res.Reason = "a failure was seen, and did not come again: " + r.once.Message
 		return res, nil
 	case errors.As(err, &diverged):
 		res.Verdict, res.Diverges = engine.Incomplete, len(res.Outside) == 0
@@ -179,7 +192,7 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		return res, nil
 	case errors.Is(err, replay.ErrEndless):
 		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps",
-			nativeSteps)}
+			nativeSteps), stores}
 	case ctx.Err() != nil && (err != nil || res.Verdict != engine.Pass):
 		res.Verdict = engine.Incomplete
 		if res.Reason == "" {
@@ -521,8 +534,11 @@ func caught(f func()) (err error) {
 	return nil
 }
 
-// fail makes a failing execution the result, unless there is one. What was seen of it is the
-// account of it if it does not come again.
+// repetitions is how often an execution is repeated whose failure did not come again.
+const repetitions = 3
+
+// fail makes a failing execution the result, unless there is one. If its failure does not come
+// again, it is no result; what was seen of it is kept in r.once.
 func (r *nativeRun) fail(sys *replay.System, t *trace.Trace, seen *Failure) error {
 	r.explaining.Store(true)
 	until := time.Now().Add(shortening)
@@ -538,8 +554,19 @@ func (r *nativeRun) fail(sys *replay.System, t *trace.Trace, seen *Failure) erro
 	s := r.system(sys)
 	f, err := s.explain(t, until)
 	if err != nil && seen != nil && (errors.As(err, new(*native.Diverged)) || s.Broken() != nil) {
-		seen.Trace, seen.Note = t, once
-		f, err = seen, nil
+		for range repetitions {
+			if f = s.told(t); f != nil {
+				err = nil
+				break
+			}
+		}
+		if f == nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			seen.Note = "the test depends on more than its schedule"
+			r.once = seen
+			return nil
+		}
 	}
 	if err != nil {
 		return err
@@ -712,12 +739,13 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 	if err != nil {
 		return nil, err
 	}
-	further := 0
+	further, stuck := 0, false
 	if failed == nil {
 		further = 1 // that there is none shows who waits
 	}
 	err = s.System.Repeat(t.Steps, further, func(x *native.Execution) {
 		f.Output = string(x.Output)
+		stuck = x.End == native.Deadlock || x.End == native.Leak
 		why := x.Failure
 		for i := range x.Steps {
 			if x.Steps[i].Failure != nil {
@@ -738,6 +766,9 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 	}
 	if t.Violation == nil || t.Violation.Kind != system.Deadlock {
 		return nil, errors.New("nothing fails in this execution")
+	}
+	if !stuck {
+		return nil, &native.Diverged{At: len(t.Steps), What: "nothing fails here now"}
 	}
 	f.Kind = Deadlock
 	if ended {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,6 +74,78 @@ func toy(t *testing.T, make func(p *toysystem.Program)) system.System {
 		t.Fatal(err)
 	}
 	return sys
+}
+
+// odd is a process that changes what the executions tell, or returns an error.
+type odd struct {
+	native.Process
+	f func(x *native.Execution) error
+}
+
+func (p *odd) Run(ctx context.Context, prefix []native.Choice, pol native.Policy) (
+	*native.Execution, error,
+) {
+	x, err := p.Process.Run(ctx, prefix, pol)
+	if err == nil {
+		err = p.f(x)
+	}
+	return x, err
+}
+
+// A failure that does not come again is no verdict but is shown, and a failure of the run-time of
+// Go is none of the test.
+func TestNativeUncertain(t *testing.T) {
+	sys := toy(t, func(p *toysystem.Program) {
+		x := p.Scalar("x", 0)
+		for _, n := range []string{"a", "b"} {
+			p.Thread(n, 0, toysystem.Atomic(toysystem.Store(x, nil, toysystem.Const(1))))
+			p.Start(n)
+		}
+	})
+	run := func(f func(n int32, x *native.Execution) error) (*Result, error) {
+		var n atomic.Int32
+		return RunNative(t.Context(), Native{Test: "T", Names: replaytest.Numbers{},
+			Open: func() (native.Process, error) {
+				return &odd{replaytest.New(sys),
+					func(x *native.Execution) error { return f(n.Add(1), x) }}, nil
+			}}, Options{Workers: 1, Timeout: 20 * time.Second})
+	}
+	fail := func(x *native.Execution) error {
+		x.End, x.Failure = native.Failed, &native.Failure{Kind: "failed", Message: "odd"}
+		return nil
+	}
+	res, err := run(func(n int32, x *native.Execution) error {
+		if n == 3 {
+			return fail(x)
+		}
+		return nil
+	})
+	if err != nil || res.Verdict != engine.Incomplete || res.Failure != nil || res.Once == nil ||
+		res.Once.Message != "odd" {
+		t.Errorf("once: %+v, %v", res, err)
+	}
+	res, err = run(func(n int32, x *native.Execution) error {
+		if n >= 3 {
+			return fail(x)
+		}
+		return nil
+	})
+	if err != nil || res.Verdict != engine.Violated || res.Failure == nil ||
+		res.Failure.Message != "odd" || res.Once != nil {
+		t.Errorf("again: %+v, %v", res, err)
+	}
+	for _, at := range []int32{1, 3} {
+		res, err := run(func(n int32, _ *native.Execution) error {
+			if n >= at {
+				return &native.RuntimeFailed{What: "bad span"}
+			}
+			return nil
+		})
+		if needs := new(NeedsInterpreter); !errors.As(err, &needs) ||
+			!strings.Contains(needs.Why, "bad span") {
+			t.Errorf("execution %d: %+v, %v", at, res, err)
+		}
+	}
 }
 
 // What is not covered is no pass, and the result says what was.

@@ -199,6 +199,15 @@ func (d *Diverged) Error() string {
 		d.What)
 }
 
+// RuntimeFailed is the error of an execution in which the run-time of Go itself failed, under our
+// control: that says nothing about the program.
+type RuntimeFailed struct{ What string }
+
+func (f *RuntimeFailed) Error() string {
+	return "the Go run-time itself failed under the native machine (" + f.What + "), which says " +
+		"nothing about the test: please report it"
+}
+
 // Mode is how executions begin equal.
 type Mode uint8
 

@@ -70,7 +70,9 @@ func (p *process) start() error {
 	c := exec.Command(p.b.file, p.b.o.Args...)
 	c.Dir = p.b.pkgDir
 	c.Env = append(os.Environ(), p.b.o.Env...)
-	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1",
+	// Without invalidptr=0 a stack could not grow where an access is looked at: a variable of many
+	// words that is about to be written counts as one that holds pointers there already.
+	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1,invalidptr=0",
 		"GOGC=off", "GOMEMLIMIT=off", "GOTRACEBACK=single", "PWD="+p.b.pkgDir)
 	c.ExtraFiles = []*os.File{inR, outW}
 	ownGroup(c)
@@ -304,11 +306,27 @@ const (
 	failLimit
 	failDiverged
 	failWait
+	failThrow
 	failWatched = 99
 )
 
 var failKinds = map[uint32]system.ViolationKind{failRace: "race", failPanic: "panic",
 	failFatal: "fatal", failTest: "failed", failExit: "exit", failLimit: "limit"}
+
+// userThrows are how those errors of the run-time begin that are faults of the program, though the
+// run-time does not report them as such, by its function fatal.
+var userThrows = []string{"stack overflow", "out of memory", "runtime: out of memory",
+	"runtime: cannot allocate memory", "sync: ", "checkptr: ", "runtime.SetFinalizer: ",
+	"runtime.AddCleanup: ", "runtime.Pinner: "}
+
+// programs tells whether an error that ends the run-time is the program's.
+func programs(msg string) bool {
+	return slices.ContainsFunc(userThrows, func(s string) bool { return strings.HasPrefix(msg, s) })
+}
+
+// crashes are the signals of Linux by which a run-time ends that has failed: SIGILL, SIGTRAP,
+// SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+var crashes = []uint32{4, 5, 6, 7, 8, 11}
 
 // next reads a record.
 func (p *process) next() (kind uint32, rec []uint32, err error) {
@@ -378,8 +396,7 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 	var failure *Failure
 	var watched *watch
 	var waiting []Stack
-	var diverged string
-	var died error
+	var diverged, broken string
 	ended := false
 	for !ended {
 		kind, r, err := p.next()
@@ -481,6 +498,13 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 				}
 			case failDiverged:
 				diverged = msg
+			case failThrow:
+				if !programs(msg) {
+					broken = msg
+					break
+				}
+				r[0] = failFatal
+				fallthrough
 			default:
 				failure = &Failure{Kind: failKinds[r[0]], Message: msg, Pos: p.b.symbols.pos(pcs),
 					Stacks: []Stack{st}}
@@ -519,14 +543,20 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 			}
 			ended = true
 		case recDied:
-			died = fmt.Errorf("the process of an execution has ended with the status %#x", r[0])
+			died := fmt.Errorf("the process of an execution has ended with the status %#x", r[0])
 			x.End = Crashed
 			failure = &Failure{Kind: "fatal", Message: died.Error()}
-			if r[0] == 3<<8 {
+			switch {
+			case r[0] == 3<<8:
 				return p.died(ctx, died)
+			case r[0] == 2<<8 || slices.Contains(crashes, r[0]&0x7f):
+				broken = died.Error()
 			}
 			ended = true
 		}
+	}
+	if broken != "" {
+		return nil, nil, &RuntimeFailed{broken}
 	}
 	if x.End == End(9) {
 		return x, nil, &Diverged{len(x.Steps), diverged}

@@ -60,8 +60,8 @@ var rules = []rule{
 
 	// Ends.
 	{file: "runtime/panic.go", name: "fatalpanic", code: `cporFatalpanic(msgs)`},
-	{file: "runtime/panic.go", name: "throw", code: `if cporOn { cporHookThrow(s) }`},
-	{file: "runtime/panic.go", name: "fatal", code: `if cporOn { cporHookThrow(s) }`},
+	{file: "runtime/panic.go", name: "throw", code: `if cporOn { cporHookThrow(s, cporFailThrow) }`},
+	{file: "runtime/panic.go", name: "fatal", code: `if cporOn { cporHookThrow(s, cporFailFatal) }`},
 	{file: "runtime/runtime.go", name: "syscall_Exit", code: `cporExits(int32(code))`},
 
 	// What differs from run to run.
@@ -141,6 +141,8 @@ var rules = []rule{
 
 	// Package testing.
 	{file: "testing/testing.go", name: "(*M).Run", code: `if m.cporMain() { return 0 }`},
+	{file: "testing/testing.go", name: "(*common).resetRaces", // right before the test
+		code: `if c.level == 1 { cporTestBegins() }`},
 	{file: "testing/testing.go", name: "(*T).report", // formats the time for nothing otherwise
 		code: `if t.chatty == nil && !t.Failed() { return }`},
 	{file: "testing/testing.go", name: "(*common).Error",

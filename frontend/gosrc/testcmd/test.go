@@ -284,7 +284,7 @@ func (s *session) one(w *work, test string) outcome {
 		res, err = s.native(w.p, test, 0)
 		if needs := new(gotest.NeedsInterpreter); errors.As(err, &needs) {
 			res, err = &gotest.Result{Verdict: engine.Incomplete,
-				Reason: needs.Why + " (-machine interpreted can store states)"}, nil
+				Reason: needs.Error()}, nil
 		}
 	case autoMachine:
 		res, o.machine, err = s.either(w, test)
@@ -328,6 +328,12 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		if t := res.Tests; len(t) > 0 && t[0].Skipped && !t[0].Ended {
 			o.verdict, o.summary = skipped, cmp.Or(strings.TrimSpace(t[0].Why), "skipped")
 		}
+	case res.Once != nil:
+		head, rest, _ := strings.Cut(s.relative(Headline(res.Once)), "\n")
+		o.verdict, o.summary = unfinished, fmt.Sprintf("seen once, and not again when the "+
+			"execution was repeated: %s (%s explored%s)\n%s", head, explored(res), natively(res),
+			rest)
+		o.details = s.relative(Describe(programOf(res), res.Once, textWidth, s.hurry(begin)))
 	default:
 		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+
 			res.Reason+fixed(res)+natively(res)
