@@ -51,7 +51,7 @@ func stateBytes(s []uint64) (b []byte) {
 // TestArchive saves stores of all kinds and sizes, restores them, and continues with
 // both: they have the same states under the same names, and take the same new ones.
 func TestArchive(t *testing.T) {
-	for _, kind := range []Kind{Tree, Plain, Compact, Bitstate} {
+	for _, kind := range everyKind() {
 		for _, n := range []int{0, 1, 100, 1000, 3000, 30_000} {
 			if testing.Short() && n > 3000 {
 				continue
@@ -173,4 +173,13 @@ func TestArchive(t *testing.T) {
 			}
 		}
 	}
+}
+
+// everyKind returns all kinds of stores there are.
+func everyKind() []Kind {
+	kinds := make([]Kind, len(kindNames))
+	for i := range kinds {
+		kinds[i] = Kind(i)
+	}
+	return kinds
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestBadOptions(t *testing.T) {
-	for _, o := range []Options{{Kind: -1}, {Kind: 4}, {Workers: -1}} {
+	for _, o := range []Options{{Kind: -1}, {Kind: Kind(len(kindNames))}, {Workers: -1}} {
 		if st, err := New(o); err == nil {
 			t.Errorf("New(%+v) = %v", o, st)
 		}

@@ -20,7 +20,7 @@ func TestLog(t *testing.T) {
 		seeds, most = 4, 6000
 	}
 	for seed := range seeds {
-		for _, kind := range []Kind{Tree, Plain, Compact, Bitstate} {
+		for _, kind := range everyKind() {
 			r := rand.New(rand.NewPCG(seed, 31))
 			n := most
 			if seed%3 == 0 {

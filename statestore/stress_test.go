@@ -241,7 +241,7 @@ func TestBytesPerState(t *testing.T) {
 // TestNoAllocation checks that in steady state an Insert and a Load allocate
 // nothing.
 func TestNoAllocation(t *testing.T) {
-	for _, kind := range []Kind{Tree, Plain, Compact, Bitstate} {
+	for _, kind := range everyKind() {
 		c := counters{words: 6, threads: 4, bits: 12}
 		st := mustNew(t, Options{Kind: kind})
 		x := st.NewSession()

@@ -438,7 +438,7 @@ func TestBrowser(t *testing.T) {
 		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "N=14",
 			"benchmarks/philosophers.model"))
 		b.click("#tab-search")
-		b.waitText("#status", "No search was started yet")
+		b.waitText("#status", "No search has been started")
 		b.pick("#kind", "none")
 		b.enter("#flags", "-workers 1 -checkpoint kept")
 		b.click("#start")
