@@ -73,7 +73,8 @@ func (p *process) start() error {
 	// Without invalidptr=0 a stack could not grow where an access is looked at: a variable of many
 	// words that is about to be written counts as one that holds pointers there already.
 	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1",
-		"GODEBUG=asyncpreemptoff=1,invalidptr=0", "GOGC=off", "GOMEMLIMIT=off", "GOTRACEBACK=single", "PWD="+p.b.pkgDir)
+		"GODEBUG=asyncpreemptoff=1,invalidptr=0", "GOGC=off", "GOMEMLIMIT=off",
+		"GOTRACEBACK=single", "PWD="+p.b.pkgDir)
 	c.ExtraFiles = []*os.File{inR, outW}
 	ownGroup(c)
 	c.WaitDelay = time.Second // a process of the test may have left its group and keep the pipes

@@ -86,8 +86,9 @@ func (r *resolver) fits(name string, t *Type, x syntax.Expr, y Expr) {
 	if t.Name == "unsigned" {
 		of = fmt.Sprintf("unsigned : %d", t.Bits)
 	}
-	enter(&r.p.Warnings, x.At(), 1, fmt.Sprintf("warning: %d does not fit in %s, whose type is %s: %s "+
-		"becomes %d", c.Value, name, of, name, t.Truncate(c.Value)))
+	enter(&r.p.Warnings, x.At(), 1,
+		fmt.Sprintf("warning: %d does not fit in %s, whose type is %s: %s "+
+			"becomes %d", c.Value, name, of, name, t.Truncate(c.Value)))
 }
 
 func (r *resolver) model(m *syntax.Model) {
