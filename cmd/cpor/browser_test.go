@@ -461,7 +461,7 @@ func TestBrowser(t *testing.T) {
 		b.waitText("#message", "-max-states x: want a number")
 		b.enter("#flags", "-json")
 		b.click("#start")
-		b.waitText("#message", "-json has no effect in a search of the page")
+		b.waitText("#message", "-json has no effect in a search started from the page")
 		// With so large an N the robots meet where they should not.
 		b = openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "R=3", "-D",
 			"N=28", "benchmarks/robots.model"))
