@@ -685,11 +685,25 @@ func (g *gen) mark(lr labelRange, used bool) {
 		if !inside(int32(i)) {
 			continue
 		}
+		var backs []int
 		g.segmentWithin(g.p.Points[i].Entry, lr.from, lr.to, anew, func(at int) {
-			if in := &g.p.Code[at]; in.Op == OpBound && slices.Contains(first, in.A) {
+			switch in := &g.p.Code[at]; {
+			case in.Op == OpBound && slices.Contains(first, in.A):
 				g.unclear(lr.name)
+			case in.Op == OpJmp && anew(at):
+				backs = append(backs, at)
 			}
 		})
+		// What is behind a loop is first only if the loop has no pass.
+		for _, back := range backs {
+			top := int(g.labels[g.p.Code[back].A])
+			g.segmentWithin(top, lr.from, lr.to, nil, func(at int) {
+				in := &g.p.Code[at]
+				if in.Op == OpBound && (at < top || at > back) && slices.Contains(first, in.A) {
+					g.unclear(lr.name)
+				}
+			})
+		}
 	}
 	for _, pt := range first {
 		p := &g.p.Points[pt]
