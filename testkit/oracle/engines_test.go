@@ -141,10 +141,6 @@ var engines = []subject{
 	stateful("ample, 4 workers", alone, search.Options{Options: engine.Options{Workers: 4}}),
 	stateful("ample, plain store", alone, search.Options{Options: engine.Options{Workers: 2},
 		Store: statestore.Plain}),
-	symmetric("symmetric ample, 1 worker", alone, search.Options{
-		Options: engine.Options{Workers: 1}}),
-	symmetric("symmetric ample, 4 workers", alone, search.Options{
-		Options: engine.Options{Workers: 4}}),
 	stateful("mixed, 1 worker", chosen(3), search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("mixed, 4 workers", chosen(4), search.Options{Options: engine.Options{Workers: 4}}),
 	stateful("mixed, plain store", chosen(5), search.Options{Options: engine.Options{Workers: 1},

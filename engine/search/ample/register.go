@@ -29,8 +29,11 @@ func init() {
 			Reduces:   true,
 			Needs:     []engine.Need{bounds},
 		},
+		NoSymmetry: true,
 		Also: func(v *engine.Values, o *engine.Options) error {
 			switch {
+			case reduction.Symmetry.Of(v) == reduction.On:
+				return errors.New("-por ample cannot be combined with -symmetry on")
 			case o.Disk != "":
 				return errors.New(
 					"-por ample keeps data about each state in memory and cannot be " +

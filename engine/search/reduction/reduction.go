@@ -100,6 +100,9 @@ type Reduction struct {
 	// OnLocks tells whether it rests on the locking discipline: -races ld' is the
 	// default then, and an exploration that found it broken is not exhaustive.
 	OnLocks bool
+	// NoSymmetry tells that the reduction has no proof for orbits of states: declared symmetries
+	// are not used.
+	NoSymmetry bool
 	// Also checks further flags; nil if there are none.
 	Also func(v *engine.Values, o *engine.Options) error
 	// Plan prepares an exploration. report takes differences that the reduction
@@ -346,7 +349,8 @@ func (r *Reduction) symmetric(t *engine.Task) bool {
 	case Off:
 		return false
 	}
-	return !r.OnLocks && !t.Validate && lockset.Races.Of(t.Flags) == lockset.None &&
+	return !r.OnLocks && !r.NoSymmetry && !t.Validate &&
+		lockset.Races.Of(t.Flags) == lockset.None &&
 		system.SymmetryOf(t.System) != ""
 }
 
