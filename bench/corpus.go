@@ -72,7 +72,18 @@ func runCorpus(ctx context.Context, s *Session, sp *spin) error {
 		return err
 	}
 	rounds := s.Rounds(5)
-	for _, name := range corpusRows {
+	if err := eachRow(ctx, s, runs, corpusRows, func(r *corpus.Run) error {
+		return runCorpusRow(ctx, s, sp, r, rounds)
+	}); err != nil {
+		return err
+	}
+	return runTemporal(ctx, s, sp, runs, rounds)
+}
+
+// eachRow measures the runs of the corpus with these names. A row that fails becomes a note.
+func eachRow(ctx context.Context, s *Session, runs []corpus.Run, names []string,
+	row func(*corpus.Run) error) error {
+	for _, name := range names {
 		k := slices.IndexFunc(runs, func(r corpus.Run) bool { return r.Name() == name })
 		if k < 0 {
 			return fmt.Errorf("the corpus has no run %s", name)
@@ -80,24 +91,29 @@ func runCorpus(ctx context.Context, s *Session, sp *spin) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := runCorpusRow(ctx, s, sp, &runs[k], rounds); err != nil {
+		if err := row(&runs[k]); err != nil {
 			s.Note("peers, %s: %v", name, err)
 		}
 	}
-	return runTemporal(ctx, s, sp, runs, rounds)
+	return nil
+}
+
+// prepare writes the model of a run to a file. It returns the constants, the text and the file.
+func (sp *spin) prepare(r *corpus.Run) (ps benchmarks.Params, text []byte, file string,
+	err error) {
+	if ps, err = benchmarks.ParseParams(strings.Join(r.Defines, " ")); err != nil {
+		return nil, nil, "", err
+	}
+	if text, err = corpus.Text(r.Model); err != nil {
+		return nil, nil, "", err
+	}
+	file = filepath.Join(sp.dir, r.Model+".pml")
+	return ps, text, file, os.WriteFile(file, text, 0o666)
 }
 
 func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, rounds int) error {
-	ps, err := benchmarks.ParseParams(strings.Join(r.Defines, " "))
+	ps, text, file, err := sp.prepare(r)
 	if err != nil {
-		return err
-	}
-	text, err := corpus.Text(r.Model)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(sp.dir, r.Model+".pml")
-	if err := os.WriteFile(file, text, 0o666); err != nil {
 		return err
 	}
 	estimate := 50*time.Millisecond + time.Duration(r.Transitions)*time.Microsecond

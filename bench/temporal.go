@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -36,32 +34,14 @@ func temporalMode() string {
 // runTemporal measures the rows with temporal properties: both as people run them, each with
 // its own reduction, until the property is violated or everything is covered.
 func runTemporal(ctx context.Context, s *Session, sp *spin, runs []corpus.Run, rounds int) error {
-	for _, name := range temporalRows {
-		k := slices.IndexFunc(runs, func(r corpus.Run) bool { return r.Name() == name })
-		if k < 0 {
-			return fmt.Errorf("the corpus has no run %s", name)
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err := runTemporalRow(ctx, s, sp, &runs[k], rounds); err != nil {
-			s.Note("peers, %s: %v", name, err)
-		}
-	}
-	return nil
+	return eachRow(ctx, s, runs, temporalRows, func(r *corpus.Run) error {
+		return runTemporalRow(ctx, s, sp, r, rounds)
+	})
 }
 
 func runTemporalRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, rounds int) error {
-	ps, err := benchmarks.ParseParams(strings.Join(r.Defines, " "))
+	ps, text, file, err := sp.prepare(r)
 	if err != nil {
-		return err
-	}
-	text, err := corpus.Text(r.Model)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(sp.dir, r.Model+".pml")
-	if err := os.WriteFile(file, text, 0o666); err != nil {
 		return err
 	}
 	property := strings.TrimPrefix(r.Check, "ltl ")
