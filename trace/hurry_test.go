@@ -7,7 +7,7 @@ import (
 	"cpor/trace"
 )
 
-// TestRecordInTime: of a long execution only what comes before the hurry, and the end, is told.
+// TestRecordInTime: of a long execution, only what precedes the hurry and the end is described.
 func TestRecordInTime(t *testing.T) {
 	p := toy.NewProgram()
 	x := p.Scalar("x", 0)

@@ -67,7 +67,7 @@ var List = []struct{ Name, What string }{
 	{"ample/proviso", "a set of threads may put the others off around a circle"},
 	{"ample/younger", "threads after the one that is chosen alone are not asked"},
 	{"ample/blocked", "a blocked thread of a closure waits for nothing"},
-	{"ample/behind", "threads after the one that goes on with its move are not asked"},
+	{"ample/behind", "threads after the one whose move continues are not asked"},
 	{"ample/observers", "what invariants read of threads is left to the bounds for formulas"},
 	{"search/queue", "now and then a new state is not queued"},
 	{"search/infinite", "the end of every second move of a thread is taken for infinite"},

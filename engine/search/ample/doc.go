@@ -21,7 +21,7 @@
 //
 // # Moves of several transitions
 //
-// A move goes on with its thread as long as the next transition is the only one of the thread, is
+// A move continues with its thread as long as the next transition is the only one of the thread, is
 // enabled, and is an ample set where it begins: no other thread may interfere with it. The states
 // between are not stored. Each of them is one that is expanded by its ample set, with the state
 // behind it as the justification (see below), and a move has at most 100 transitions, so that the
@@ -29,11 +29,11 @@
 //
 // # The proviso
 //
-// A search that goes on with one thread in every state of a cycle would ignore the others forever.
-// A search with many workers has no stack that would show a cycle. So a state that is expanded by a
-// set T needs a justification: one of the states that the moves of T lead to, such that
-// justifications never lead round in a circle. If there is none, other sets are tried, and in the
-// end the state is expanded fully.
+// A search that continues with one thread in every state of a cycle would ignore the others
+// forever. A search with many workers has no stack that would show a cycle. So a state that is
+// expanded by a set T needs a justification: one of the states that the moves of T lead to, such
+// that justifications never lead round in a circle. If there is none, other sets are tried, and
+// in the end the state is expanded fully.
 //
 // As a state has one justification at most, they are the edges of a forest, and it is enough to
 // know for each state the end of its path: one union-find structure does that for any number of

@@ -10,7 +10,7 @@ import (
 
 // What an initializer that is given up would still have done.
 //
-// It is told too much rather than too little. A function may be called if its name stands
+// It says too much rather than too little. A function may be called if its name stands
 // somewhere in what may be executed, or if it exists as a value by now: it is in Program.funcOf
 // then, since the function that made the value was compiled. The same holds for methods and the
 // types whose values are in interfaces. A variable may be changed if something is stored in

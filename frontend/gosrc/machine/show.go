@@ -515,7 +515,7 @@ func (m *Machine) Next(t int) (system.Pos, string, bool) {
 func (m *Machine) Told() (system.Pos, string) {
 	t := &m.told
 	text := t.text
-	if t.library && text != "" {
+	if t.stdlib && text != "" {
 		return t.pos, text
 	}
 	if len(t.cases) > 0 && m.out.Kind == system.Moved {

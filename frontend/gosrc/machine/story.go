@@ -25,7 +25,7 @@ type told struct {
 	pos                    system.Pos
 	text                   string
 	cases                  []string
-	library                bool // the library does it in its own way
+	stdlib                 bool // the library does it in its own way
 	within                 bool // the call of the library that does it was told before
 }
 
@@ -48,7 +48,7 @@ func (m *Machine) foretell(g *goroutine) {
 func (m *Machine) describe(g *goroutine) told {
 	d := told{thread: int(g.number), partner: -1, pos: m.userPos(m.stackOf(g)), text: m.doing(g)}
 	if i := g.hidden(); i < len(g.frames) && !g.unstarted {
-		d.library = i == 0 || m.inLibrary(g) != ""
+		d.stdlib = i == 0 || m.inLibrary(g) != ""
 		if i > 0 {
 			d.within, g.frames[i].told = g.frames[i].told, true
 		}
@@ -143,7 +143,7 @@ func (m *Machine) filled(c, n uint64) int {
 
 // Story implements system.Narrating.
 func (m *Machine) Story() system.Story {
-	if m.told.library {
+	if m.told.stdlib {
 		for i := range m.story.deeds {
 			m.story.deeds[i].Text = ""
 		}

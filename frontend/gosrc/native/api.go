@@ -179,7 +179,7 @@ type Policy struct {
 	Length   int // of PCT: about how many steps an execution has
 	MaxSteps int // after which the execution is cut off; 0: a million
 	// Known is how many of the first steps are known to the caller: of them only Choice, Op, Now
-	// and Hash are told, and After is that of all threads behind the last one.
+	// and Hash are reported, and After is that of all threads behind the last one.
 	Known int
 	// Quiet lets time pass only when nobody else can run, and nothing comes from outside.
 	Quiet bool

@@ -109,7 +109,7 @@ func TestRejected(t *testing.T) {
 		{"byte x; init { skip; L: M: { x = 2 } unless { x == 5 } }",
 			"1:22: this label would stand within the unless"},
 		{"byte x; init { { x = 1 } unless L: x == 5 }",
-			"1:33: a label is not allowed before what unless goes on with"},
+			"1:33: a label is not allowed before the statement behind unless"},
 		{"never { P@L } active proctype P() { L: skip }", "1:9: P is declared only below"},
 		{"init { printf(x) }", "printf needs a format in quotes"},
 		{"init { byte x; x = 1 + ; }", "1:26: found \"}\" where an expression should be"},

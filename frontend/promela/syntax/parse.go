@@ -829,7 +829,7 @@ func (p *parser) statement() Stmt {
 		escape := p.simple()
 		if l, ok := escape.(*Labeled); ok {
 			p.errorAt(l.Label.Pos, len(l.Label.Text),
-				"a label is not allowed before what unless goes on with")
+				"a label is not allowed before the statement behind unless")
 		}
 		s = &Unless{t.Pos, s, escape}
 	}
