@@ -32,8 +32,9 @@ func init() {
 		NoSymmetry: true,
 		Also: func(v *engine.Values, o *engine.Options) error {
 			switch {
-			case reduction.Symmetry.Of(v) == reduction.On:
-				return errors.New("-por ample cannot be combined with -symmetry on")
+			case v.Given("symmetry"):
+				return errors.New("-por ample does not use symmetries and cannot be combined " +
+					"with -symmetry")
 			case o.Disk != "":
 				return errors.New(
 					"-por ample keeps data about each state in memory and cannot be " +
