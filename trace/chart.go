@@ -88,32 +88,11 @@ func (r *Record) WriteChart(w io.Writer) error {
 		c.Text(x[t]-6, chartTop-16, names[t], `font-weight="bold"`)
 		c.Line(x[t], chartTop-8, x[t], height-chartRow, `stroke="#999"`)
 	}
+	g := &chart{c, r, x, y}
 	for i, e := range r.Events {
 		for _, m := range e.Messages {
-			switch {
-			case e.Observer || !m.Sent && !m.Direct:
-			case m.Direct:
-				from, to := x[e.Step.Thread], x[m.With]
-				if !m.Sent {
-					from, to = to, from
-				}
-				c.Group(`class="message"`)
-				c.Title(fmt.Sprintf("%s: %s, from one thread to the other in step %d", m.Channel,
-					m.Value, i+1))
-				c.Line(from, y[i], to, y[i], `stroke="#1f6feb"`, `stroke-width="1.5"`,
-					`marker-end="url(#arrow)"`)
-				c.Gend()
-			case m.Other < 0:
-				c.Line(x[e.Step.Thread], y[i], x[e.Step.Thread]+24, y[i]+8, `class="lost"`,
-					`stroke="#1f6feb"`, `stroke-dasharray="3 2"`)
-				c.Circle(x[e.Step.Thread]+26, y[i]+9, 3, `fill="none"`, `stroke="#1f6feb"`)
-			default:
-				c.Group(`class="message"`)
-				c.Title(fmt.Sprintf("%s by %s: %s, step %d to step %d", m.Channel, e.Thread,
-					m.Value, i+1, m.Other+1))
-				c.Line(x[e.Step.Thread], y[i], x[r.Events[m.Other].Step.Thread], y[m.Other],
-					`stroke="#1f6feb"`, `stroke-width="1.5"`, `marker-end="url(#arrow)"`)
-				c.Gend()
+			if !e.Observer {
+				g.message(i, m)
 			}
 		}
 	}
@@ -138,4 +117,44 @@ func (r *Record) WriteChart(w io.Writer) error {
 	}
 	c.End()
 	return sink.err
+}
+
+// chart is a message-sequence chart that is being drawn: x is where the lifeline of a thread is,
+// y where a step is.
+type chart struct {
+	*svg.SVG
+	r *Record
+	x map[int]int
+	y []int
+}
+
+// message draws the arrow of a message of step i.
+func (c *chart) message(i int, m Message) {
+	e := &c.r.Events[i]
+	x, y := c.x, c.y
+	switch {
+	case m.Direct:
+		from, to := x[e.Step.Thread], x[m.With]
+		if !m.Sent {
+			from, to = to, from
+		}
+		c.Group(`class="message"`)
+		c.Title(fmt.Sprintf("%s: %s, from one thread to the other in step %d", m.Channel,
+			m.Value, i+1))
+		c.Line(from, y[i], to, y[i], `stroke="#1f6feb"`, `stroke-width="1.5"`,
+			`marker-end="url(#arrow)"`)
+		c.Gend()
+	case !m.Sent: // drawn where it was sent
+	case m.Other < 0:
+		c.Line(x[e.Step.Thread], y[i], x[e.Step.Thread]+24, y[i]+8, `class="lost"`,
+			`stroke="#1f6feb"`, `stroke-dasharray="3 2"`)
+		c.Circle(x[e.Step.Thread]+26, y[i]+9, 3, `fill="none"`, `stroke="#1f6feb"`)
+	default:
+		c.Group(`class="message"`)
+		c.Title(fmt.Sprintf("%s by %s: %s, step %d to step %d", m.Channel, e.Thread,
+			m.Value, i+1, m.Other+1))
+		c.Line(x[e.Step.Thread], y[i], x[c.r.Events[m.Other].Step.Thread], y[m.Other],
+			`stroke="#1f6feb"`, `stroke-width="1.5"`, `marker-end="url(#arrow)"`)
+		c.Gend()
+	}
 }

@@ -223,106 +223,133 @@ func (t *Trace) RecordInTime(sys system.System, hurry func() bool) (*Record, err
 // RecordStates does the same, and writes down every state as well.
 func (t *Trace) RecordStates(sys system.System) (*Record, error) { return t.record(sys, true, nil) }
 
+// recorder makes the record of a trace while it replays it.
+type recorder struct {
+	*player
+	r        *Record
+	mail     *mail
+	last     *system.Violation        // what the last step violated
+	violated map[int][]system.Binding // the locals of threads that violated something
+	seen     map[int]bool             // the threads that made a step
+}
+
 func (t *Trace) record(sys system.System, states bool, hurry func() bool) (*Record, error) {
 	p, err := newPlayer(sys, t.Initial)
 	if err != nil {
 		return nil, err
 	}
 	p.tells = p.m.Capabilities().Narrating
-	tell := func(on bool) {
-		p.m.Track(on)
-		if p.tells != nil {
-			p.tells.Narrate(on)
-		}
-	}
-	tell(true)
+	p.tell(true)
 	p.m.Load(p.initial)
 	r := &Record{Initial: t.Initial, Violation: t.Violation, Events: make([]Event, 0, len(t.Steps))}
+	c := &recorder{player: p, r: r, mail: newMail(), violated: map[int][]system.Binding{},
+		seen: map[int]bool{}}
 	if b := sys.Capabilities().Beginning; b != nil {
 		r.Choices = b.Choices(t.Initial)
 	}
 	if states {
 		r.States = append(r.States, p.state(nil))
 	}
-	var last *system.Violation
-	violated := map[int][]system.Binding{} // the locals of threads that violated something
-	seen := map[int]bool{}
-	mail := newMail()
 	for i, s := range t.Steps {
-		ev := Event{Step: s, Text: "..."}
 		if hurry != nil && i < len(t.Steps)-lastTold && hurry() {
-			tell(false)
-			if s.Thread >= 0 && s.Thread < p.m.NumThreads() {
-				ev.Thread = p.m.ThreadName(s.Thread)
-			}
-			if _, err := p.step(i, s); err != nil {
-				return nil, err
-			}
-			seen[s.Thread] = true
-			r.Events = append(r.Events, ev)
-			tell(true)
-			continue
+			err = c.untold(i, s)
+		} else if err = c.told(i, s); err == nil && states {
+			r.States = append(r.States, p.state(c.violated))
 		}
-		ev.Text = ""
-		var before []system.Binding
-		if s.Thread >= 0 && s.Thread < p.m.NumThreads() {
-			ev.Thread = p.m.ThreadName(s.Thread)
-			ev.Observer = p.obs.Has(s.Thread)
-			ev.Pos, ev.Text, _ = p.m.Next(s.Thread)
-			before = p.m.Locals(s.Thread)
-		}
-		out, err := p.step(i, s)
 		if err != nil {
 			return nil, err
 		}
-		last = out.Violation
-		ev.Accesses = p.accesses()
-		if p.tells != nil {
-			story := p.tells.Story()
-			ev.Calls, ev.Within = story.Calls, story.Within
-			for _, d := range story.Deeds {
-				if d.Text != "" {
-					ev.Deeds = append(ev.Deeds, d.Text)
-				}
-				if d.Direct {
-					ev.Messages = append(ev.Messages, Message{Sent: d.Kind == system.Send,
-						Channel: d.Channel, Value: d.Value, Other: i, Direct: true, With: d.With,
-						WithName: p.m.ThreadName(d.With)})
-					continue
-				}
-				mail.carry(r.Events, &ev, i, d)
-			}
-		}
-		if m := p.m.Capabilities().Telling; m != nil {
-			ev.Pos, ev.Text = m.Told()
-		}
-		if last == nil {
-			ev.Locals = p.m.Locals(s.Thread)
-			if !seen[s.Thread] {
-				before = nil
-			}
-			ev.Changed = changed(before, ev.Locals)
-		} else {
-			ev.Locals = before
-			if !seen[s.Thread] {
-				ev.Changed = before
-			}
-			violated[s.Thread] = ev.Locals
-		}
-		seen[s.Thread] = true
-		r.Events = append(r.Events, ev)
-		if states {
-			r.States = append(r.States, p.state(violated))
-		}
 	}
-	if err := p.check(t.Violation, last); err != nil {
+	if err := p.check(t.Violation, c.last); err != nil {
 		return nil, err
 	}
-	r.Final = p.threads(violated)
+	r.Final = p.threads(c.violated)
 	if states && p.m.Capabilities().Showing == nil {
 		r.touched()
 	}
 	return r, nil
+}
+
+// tell switches on or off that the machine keeps what a step did.
+func (p *player) tell(on bool) {
+	p.m.Track(on)
+	if p.tells != nil {
+		p.tells.Narrate(on)
+	}
+}
+
+// untold makes step i in a hurry: its event names the thread only.
+func (c *recorder) untold(i int, s Step) error {
+	c.tell(false)
+	ev := Event{Step: s, Text: "..."}
+	if s.Thread >= 0 && s.Thread < c.m.NumThreads() {
+		ev.Thread = c.m.ThreadName(s.Thread)
+	}
+	if _, err := c.step(i, s); err != nil {
+		return err
+	}
+	c.seen[s.Thread] = true
+	c.r.Events = append(c.r.Events, ev)
+	c.tell(true)
+	return nil
+}
+
+// told makes step i and records all about it.
+func (c *recorder) told(i int, s Step) error {
+	ev := Event{Step: s}
+	var before []system.Binding
+	if s.Thread >= 0 && s.Thread < c.m.NumThreads() {
+		ev.Thread = c.m.ThreadName(s.Thread)
+		ev.Observer = c.obs.Has(s.Thread)
+		ev.Pos, ev.Text, _ = c.m.Next(s.Thread)
+		before = c.m.Locals(s.Thread)
+	}
+	out, err := c.step(i, s)
+	if err != nil {
+		return err
+	}
+	c.last = out.Violation
+	ev.Accesses = c.accesses()
+	if c.tells != nil {
+		c.narrate(i, &ev)
+	}
+	if m := c.m.Capabilities().Telling; m != nil {
+		ev.Pos, ev.Text = m.Told()
+	}
+	if c.last == nil {
+		ev.Locals = c.m.Locals(s.Thread)
+		if !c.seen[s.Thread] {
+			before = nil
+		}
+		ev.Changed = changed(before, ev.Locals)
+	} else {
+		ev.Locals = before
+		if !c.seen[s.Thread] {
+			ev.Changed = before
+		}
+		c.violated[s.Thread] = ev.Locals
+	}
+	c.seen[s.Thread] = true
+	c.r.Events = append(c.r.Events, ev)
+	return nil
+}
+
+// narrate adds what the machine tells about step i: calls, deeds and messages.
+func (c *recorder) narrate(i int, ev *Event) {
+	story := c.tells.Story()
+	ev.Calls, ev.Within = story.Calls, story.Within
+	for _, d := range story.Deeds {
+		if d.Text != "" {
+			ev.Deeds = append(ev.Deeds, d.Text)
+		}
+		if d.Direct {
+			ev.Messages = append(ev.Messages, Message{Sent: d.Kind == system.Send,
+				Channel: d.Channel, Value: d.Value, Other: i, Direct: true, With: d.With,
+				WithName: c.m.ThreadName(d.With)})
+			continue
+		}
+		c.mail.carry(c.r.Events, ev, i, d)
+	}
 }
 
 // state writes down the live state.

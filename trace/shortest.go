@@ -644,11 +644,7 @@ func (z *shortener) bySwitches() {
 	for len(q) > 0 {
 		a := heap.Pop(&q).(arrival)
 		waiting -= len(a.words)
-		for g := range z.goals {
-			if z.goals[g].found == nil && costs[g] <= a.cost {
-				z.goals[g].found, z.goals[g].minimal = execution(nodes, &best[g]), FewestSwitches
-			}
-		}
+		z.settle(nodes, best, costs, a.cost)
 		if !z.missing() || len(cost) > searchStates/z.scale ||
 			z.transitions > searchTransitions/z.scale || waiting > searchWords/z.scale {
 			return
@@ -687,8 +683,13 @@ func (z *shortener) bySwitches() {
 		}
 	}
 	// All executions were looked at.
+	z.settle(nodes, best, costs, math.MaxUint64-1)
+}
+
+// settle finds the goals whose best candidate costs at most so much: nothing cheaper can come.
+func (z *shortener) settle(nodes []node, best []candidate, costs []uint64, most uint64) {
 	for g := range z.goals {
-		if z.goals[g].found == nil && costs[g] < math.MaxUint64 {
+		if z.goals[g].found == nil && costs[g] <= most {
 			z.goals[g].found, z.goals[g].minimal = execution(nodes, &best[g]), FewestSwitches
 		}
 	}

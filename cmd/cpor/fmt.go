@@ -74,22 +74,28 @@ func fmtCommand(e *env, args []string) int {
 			one(name)
 			continue
 		}
-		err := filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && path != name && (d.Name()[0] == '.' || d.Name() == "testdata"):
-				return fs.SkipDir
-			case d.Type().IsRegular() && frontend.IsFormattable(path):
-				one(path)
-			}
-			return nil
-		})
+		err := formattable(name, one)
 		if err != nil {
 			code = e.modelError(err)
 		}
 	}
 	return code
+}
+
+// formattable calls f with every file below a directory that can be formatted. Folders named
+// testdata or with a leading dot are left out.
+func formattable(dir string, f func(path string)) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != dir && (d.Name()[0] == '.' || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.Type().IsRegular() && frontend.IsFormattable(path):
+			f(path)
+		}
+		return nil
+	})
 }
 
 // format does what the flags say with one file, and tells whether it is laid out

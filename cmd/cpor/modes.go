@@ -210,18 +210,8 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 	} else if c.entry, err = engine.Lookup(c.mode.Name, c.por); err != nil {
 		return c.otherMode()
 	}
-	switch {
-	case f.Given("max-depth") && c.MaxDepth < 1:
-		return fmt.Errorf("-max-depth %d: the number must be above 0", c.MaxDepth)
-	case f.Given("max-transitions") && c.MaxTransitions == 0:
-		return errors.New("-max-transitions 0: the number must be above 0")
-	case c.cluster && c.profile != "":
-		return errors.New("-profile profiles a single process and cannot be combined with -cluster")
-	case c.Disk != "" && c.MaxMemory == 0:
-		return errors.New("-disk needs -max-memory SIZE: the search continues on disk beyond " +
-			"that memory")
-	case c.cluster && c.Validate:
-		return errors.New("-validate checks a single process and cannot be combined with -cluster")
+	if err := c.checkLimits(f); err != nil {
+		return err
 	}
 	if c.entry.Check != nil {
 		if err := c.entry.Check(&c.values, &c.Options); err != nil {
@@ -235,6 +225,24 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 		}
 	})
 	return err
+}
+
+// checkLimits refuses values that make no sense, alone or together.
+func (c *runConfig) checkLimits(f *cliflag.Set) error {
+	switch {
+	case f.Given("max-depth") && c.MaxDepth < 1:
+		return fmt.Errorf("-max-depth %d: the number must be above 0", c.MaxDepth)
+	case f.Given("max-transitions") && c.MaxTransitions == 0:
+		return errors.New("-max-transitions 0: the number must be above 0")
+	case c.cluster && c.profile != "":
+		return errors.New("-profile profiles a single process and cannot be combined with -cluster")
+	case c.Disk != "" && c.MaxMemory == 0:
+		return errors.New("-disk needs -max-memory SIZE: the search continues on disk beyond " +
+			"that memory")
+	case c.cluster && c.Validate:
+		return errors.New("-validate checks a single process and cannot be combined with -cluster")
+	}
+	return nil
 }
 
 // otherMode says what is wrong with a reduction that the mode does not have.

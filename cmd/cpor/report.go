@@ -237,26 +237,7 @@ func (r *report) writeJSON(w io.Writer) error {
 	j.add("verdict", r.verdict())
 	j.add("exhaustive", res.Exhaustive)
 	j.add("reason", res.Reason)
-	if r.counts(engine.CountStates) {
-		j.add("states", res.States)
-	}
-	if r.counts(engine.CountExecutions) {
-		j.add("executions", res.Executions)
-		j.add("blocked_executions", res.BlockedExecutions)
-		j.add("cut_executions", res.CutExecutions)
-	}
-	if r.counts(engine.CountTransitions) {
-		j.add("transitions", res.Transitions)
-	}
-	if r.counts(engine.CountAttempts) {
-		j.add("attempts", res.Attempts)
-	}
-	if r.counts(engine.CountDepth) {
-		j.add("max_depth", res.MaxDepth)
-	}
-	if r.takes(engine.TakesMaxDepth) {
-		j.add("bound", res.Bound)
-	}
+	r.addCounts(j)
 	j.add("duration_ms", ms)
 	if r.counts(engine.CountStates) {
 		j.add("states_per_second", res.StatesPerSecond())
@@ -269,38 +250,10 @@ func (r *report) writeJSON(w io.Writer) error {
 		j.add("peak_rss_bytes", res.PeakRSS)
 	}
 	if r.c.mode.Temporal {
-		properties := []any{}
-		for _, p := range res.Properties {
-			o := new(object)
-			o.add("name", p.Property.Name)
-			o.add("formula", p.Property.Text)
-			o.add("verdict", p.Verdict)
-			o.add("reason", p.Reason)
-			if p.Verdict == engine.Pass {
-				o.add("vacuous", p.Vacuous != nil)
-				if p.Vacuous != nil {
-					o.add("because", p.Vacuous)
-				}
-			}
-			o.figures(p.Figures)
-			properties = append(properties, o)
-		}
-		j.add("properties", properties)
+		j.add("properties", r.propertiesJSON())
 	}
 	if r.unreached != nil {
-		list := []any{}
-		for _, s := range r.unreached {
-			o := new(object)
-			o.add("of", s.Of)
-			o.add("pos", trace.PosString(s.Pos))
-			o.add("statement", s.Text)
-			if s.What != "" {
-				o.add("what", s.What)
-			}
-			o.add("vacuous", s.Property)
-			list = append(list, o)
-		}
-		j.add("unreached", list)
+		j.add("unreached", r.unreachedJSON())
 		j.add("vacuous", r.vacuous() != "")
 	}
 	violations := []any{}
@@ -336,6 +289,69 @@ func (r *report) writeJSON(w io.Writer) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(j)
+}
+
+// addCounts adds how much was covered.
+func (r *report) addCounts(j *object) {
+	res := r.res
+	if r.counts(engine.CountStates) {
+		j.add("states", res.States)
+	}
+	if r.counts(engine.CountExecutions) {
+		j.add("executions", res.Executions)
+		j.add("blocked_executions", res.BlockedExecutions)
+		j.add("cut_executions", res.CutExecutions)
+	}
+	if r.counts(engine.CountTransitions) {
+		j.add("transitions", res.Transitions)
+	}
+	if r.counts(engine.CountAttempts) {
+		j.add("attempts", res.Attempts)
+	}
+	if r.counts(engine.CountDepth) {
+		j.add("max_depth", res.MaxDepth)
+	}
+	if r.takes(engine.TakesMaxDepth) {
+		j.add("bound", res.Bound)
+	}
+}
+
+// propertiesJSON lists the temporal properties with their verdicts.
+func (r *report) propertiesJSON() []any {
+	properties := []any{}
+	for _, p := range r.res.Properties {
+		o := new(object)
+		o.add("name", p.Property.Name)
+		o.add("formula", p.Property.Text)
+		o.add("verdict", p.Verdict)
+		o.add("reason", p.Reason)
+		if p.Verdict == engine.Pass {
+			o.add("vacuous", p.Vacuous != nil)
+			if p.Vacuous != nil {
+				o.add("because", p.Vacuous)
+			}
+		}
+		o.figures(p.Figures)
+		properties = append(properties, o)
+	}
+	return properties
+}
+
+// unreachedJSON lists the statements that are never executed.
+func (r *report) unreachedJSON() []any {
+	list := []any{}
+	for _, s := range r.unreached {
+		o := new(object)
+		o.add("of", s.Of)
+		o.add("pos", trace.PosString(s.Pos))
+		o.add("statement", s.Text)
+		if s.What != "" {
+			o.add("what", s.What)
+		}
+		o.add("vacuous", s.Property)
+		list = append(list, o)
+	}
+	return list
 }
 
 // The longest table of a trace that is printed; -trace writes all of it.
@@ -571,6 +587,31 @@ func (r *report) writeFigures(p *printer) {
 	if ps := paramList(r.program.Params); ps != "" {
 		p.figure("constants", ps, "")
 	}
+	r.writeCounts(p)
+	p.figure("time", human.Duration(res.Duration), "")
+	for _, f := range res.Figures {
+		if f.Text != "" {
+			p.figure(f.Label, f.Text, "")
+		}
+	}
+	if s := r.lengths(); s != "" {
+		p.figure("trace", s, "")
+	}
+	if r.c.IgnoreDeadlocks {
+		p.figure("deadlocks", "not reported (-deadlock=false)", "")
+	}
+	if r.c.Validate {
+		p.figure("validated", "no difference found", "")
+	}
+	if r.unreached == nil && r.coverage != nil && r.verdict() == engine.Pass {
+		p.figure("not known", "what is never executed, since "+r.c.whyNotAll(), "")
+	}
+	r.writeUnreached(p)
+}
+
+// writeCounts prints how much was covered.
+func (r *report) writeCounts(p *printer) {
+	res := r.res
 	perSecond := func(n uint64) string {
 		return human.Short(uint64(float64(n)/max(res.Duration.Seconds(), 1e-9))) + "/s"
 	}
@@ -596,25 +637,6 @@ func (r *report) writeFigures(p *printer) {
 	if r.counts(engine.CountDepth) {
 		p.figure("depth", human.Count(res.MaxDepth), "")
 	}
-	p.figure("time", human.Duration(res.Duration), "")
-	for _, f := range res.Figures {
-		if f.Text != "" {
-			p.figure(f.Label, f.Text, "")
-		}
-	}
-	if s := r.lengths(); s != "" {
-		p.figure("trace", s, "")
-	}
-	if r.c.IgnoreDeadlocks {
-		p.figure("deadlocks", "not reported (-deadlock=false)", "")
-	}
-	if r.c.Validate {
-		p.figure("validated", "no difference found", "")
-	}
-	if r.unreached == nil && r.coverage != nil && r.verdict() == engine.Pass {
-		p.figure("not known", "what is never executed, since "+r.c.whyNotAll(), "")
-	}
-	r.writeUnreached(p)
 }
 
 // printer writes to w until the first error.

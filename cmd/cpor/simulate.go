@@ -80,14 +80,8 @@ func simulateCommand(e *env, args []string) int {
 	if err == nil {
 		file, err = oneFile(files)
 	}
-	switch {
-	case err != nil:
-	case c.steps < 1:
-		err = fmt.Errorf("-n %d: want at least 1 step", c.steps)
-	case c.interactive && c.set.Given("seed"):
-		err = errors.New("-seed draws steps at random and -i asks for them; use only one of them")
-	case c.interactive && file == "-":
-		err = errors.New("-i reads the standard input, so the model must be in a file")
+	if err == nil {
+		err = c.check(file)
 	}
 	if err != nil {
 		return e.mistake("simulate", "%v (see \"cpor help simulate\")", err)
@@ -95,20 +89,7 @@ func simulateCommand(e *env, args []string) int {
 	s := &simulation{c: c, e: e, in: bufio.NewScanner(e.stdin),
 		rand: rand.New(rand.NewPCG(c.seed, 0))}
 	if goPackage(files) {
-		wrong := ""
-		c.set.Visit(func(f *flag.Flag) {
-			if f.Name == "D" || f.Name == "U" || f.Name == "lang" || ofFrontEnd(f.Name) {
-				wrong = f.Name
-			}
-		})
-		if wrong != "" {
-			return e.mistake("simulate", "-%s is for models, and %s is a Go package", wrong, file)
-		}
-		p, err := goProgram(e.ctx, file, c.test, gosrc.Explore{NoRaces: true, Outcomes: true})
-		if err != nil {
-			return e.mistake("simulate", "%v", err)
-		}
-		return s.run(p, nil)
+		return s.runGo(file)
 	}
 	if c.test != "" {
 		return e.mistake("simulate", "-test is for Go packages, and %s is none", file)
@@ -138,6 +119,38 @@ func simulateCommand(e *env, args []string) int {
 		return s.run(m.System, t)
 	}
 	return s.run(m.System, nil)
+}
+
+// check refuses flags that do not go together.
+func (c *simulateConfig) check(file string) error {
+	switch {
+	case c.steps < 1:
+		return fmt.Errorf("-n %d: want at least 1 step", c.steps)
+	case c.interactive && c.set.Given("seed"):
+		return errors.New("-seed draws steps at random and -i asks for them; use only one of them")
+	case c.interactive && file == "-":
+		return errors.New("-i reads the standard input, so the model must be in a file")
+	}
+	return nil
+}
+
+// runGo simulates a Go package, for which the flags of models are refused.
+func (s *simulation) runGo(pkg string) int {
+	c, e := s.c, s.e
+	wrong := ""
+	c.set.Visit(func(f *flag.Flag) {
+		if f.Name == "D" || f.Name == "U" || f.Name == "lang" || ofFrontEnd(f.Name) {
+			wrong = f.Name
+		}
+	})
+	if wrong != "" {
+		return e.mistake("simulate", "-%s is for models, and %s is a Go package", wrong, pkg)
+	}
+	p, err := goProgram(e.ctx, pkg, c.test, gosrc.Explore{NoRaces: true, Outcomes: true})
+	if err != nil {
+		return e.mistake("simulate", "%v", err)
+	}
+	return s.run(p, nil)
 }
 
 // readTrace reads an execution of a system that was written as JSON: the steps of threads by

@@ -421,23 +421,9 @@ func (x *Exchange) receive() (did bool, err error) {
 	case kindReport:
 		err = x.addReport(body)
 	case kindStop:
-		switch {
-		case x.outcome != nil:
-		case x.comm.Rank() == 0 && from != 0: // a request
-			err = x.controlAll(kindStop, body)
-		default:
-			x.outcome = &Outcome{Reason: string(body)}
-			x.part.Stop()
-		}
+		err = x.stopped(from, body)
 	case kindPause:
-		switch {
-		case x.outcome != nil:
-		case x.comm.Rank() == 0 && from != 0: // a request
-			err = x.pauseAll()
-		default:
-			x.outcome = &Outcome{Paused: true}
-			x.part.Pause()
-		}
+		err = x.paused(from)
 	case kindEnd:
 		if x.outcome == nil {
 			x.outcome = &Outcome{Ended: true}
@@ -453,6 +439,33 @@ func (x *Exchange) receive() (did bool, err error) {
 			"same cpor?", from, kind)
 	}
 	return true, err
+}
+
+// stopped ends the search with a reason, if it has not ended; on rank 0 the message of another
+// rank is a request to tell all.
+func (x *Exchange) stopped(from int, reason []byte) error {
+	switch {
+	case x.outcome != nil:
+	case x.comm.Rank() == 0 && from != 0:
+		return x.controlAll(kindStop, reason)
+	default:
+		x.outcome = &Outcome{Reason: string(reason)}
+		x.part.Stop()
+	}
+	return nil
+}
+
+// paused is like stopped, for a pause.
+func (x *Exchange) paused(from int) error {
+	switch {
+	case x.outcome != nil:
+	case x.comm.Rank() == 0 && from != 0:
+		return x.pauseAll()
+	default:
+		x.outcome = &Outcome{Paused: true}
+		x.part.Pause()
+	}
+	return nil
 }
 
 // arrive hands the states of a message to the part.
@@ -563,9 +576,17 @@ func (x *Exchange) coordinate() (did bool, err error) {
 	if x.pauseSent || !x.det.complete() {
 		return false, nil
 	}
-	// A wave that found somebody active is not repeated at once.
 	now := time.Now()
-	since := now.Sub(x.lastWave)
+	if !x.waveDue(now.Sub(x.lastWave)) {
+		return false, nil
+	}
+	x.lastWave = now
+	return true, x.controlAll(kindAsk, binary.AppendUvarint(nil, x.det.begin()))
+}
+
+// waveDue tells whether a wave begins when the last one began so long ago. A wave that found
+// somebody active is not repeated at once.
+func (x *Exchange) waveDue(since time.Duration) bool {
 	every := x.o.ReportEvery
 	if x.o.Limit != nil {
 		every = min(every, limitEvery)
@@ -573,12 +594,7 @@ func (x *Exchange) coordinate() (did bool, err error) {
 	if x.o.PauseAfter > 0 {
 		every = min(every, x.o.PauseAfter)
 	}
-	due := since >= every || x.passive() && (x.det.lastPassive || since >= maxSleep)
-	if !due {
-		return false, nil
-	}
-	x.lastWave = now
-	return true, x.controlAll(kindAsk, binary.AppendUvarint(nil, x.det.begin()))
+	return since >= every || x.passive() && (x.det.lastPassive || since >= maxSleep)
 }
 
 // pauseAll lets the search pause; it is rank 0 that does.

@@ -46,32 +46,10 @@ func Explain(s *System, t *trace.Trace) string {
 	if f.problem == wrongInit {
 		return message
 	}
-	// The other side: best an access of another thread that conflicts and
-	// has no lock in common, as late as possible.
-	best, score := -1, 0
-	for i, p := range seen {
-		if p.loc != f.loc || p.step == len(t.Steps)-1 && p.thread == f.thread &&
-			p.guard == f.guard {
-			continue
-		}
-		n := 1
-		if p.thread != f.thread {
-			n += 4
-		}
-		if s.table.Intersect(p.held, f.held) == 0 {
-			n += 2
-		}
-		if p.write || f.write {
-			n++
-		}
-		if n >= score {
-			best, score = i, n
-		}
-	}
-	if best < 0 {
+	p := s.otherSide(seen, f, len(t.Steps)-1)
+	if p == nil {
 		return message
 	}
-	p := seen[best]
 	verb := "read"
 	if p.write {
 		verb = "wrote"
@@ -85,6 +63,33 @@ func Explain(s *System, t *trace.Trace) string {
 	}
 	return fmt.Sprintf("%s; before, %s %s it at %s, %s", message, m.inner.ThreadName(p.thread),
 		verb, place(p.pos), m.lockNames(p.held))
+}
+
+// otherSide chooses what a finding at step last is reported with: best an access of another thread
+// that conflicts and has no lock in common, as late as possible. It returns nil if there is none.
+func (s *System) otherSide(seen []past, f *finding, last int) *past {
+	var best *past
+	score := 0
+	for i := range seen {
+		p := &seen[i]
+		if p.loc != f.loc || p.step == last && p.thread == f.thread && p.guard == f.guard {
+			continue
+		}
+		n := 1
+		if p.thread != f.thread {
+			n += 4
+		}
+		if s.table.Intersect(p.held, f.held) == 0 {
+			n += 2
+		}
+		if p.write || f.write {
+			n++
+		}
+		if n >= score {
+			best, score = p, n
+		}
+	}
+	return best
 }
 
 // replay executes a trace and returns the finding at its end that the trace

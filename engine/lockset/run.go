@@ -124,17 +124,12 @@ func (a *attempts) search(ctx context.Context) (s *System, res *search.Result, a
 		suspects.add(l)
 		cancel()
 	}
-	limits := a.so
-	if limits.Timeout > 0 && number > a.first {
-		limits.Timeout = max(limits.Timeout-time.Since(a.begun), time.Nanosecond)
-	}
 	if s, err = New(a.sys, opts); err != nil {
 		return nil, nil, false, err
 	}
-	if limits.Checkpoint != nil {
-		if limits.Checkpoint, err = a.checkpoint(s, &suspects, opts.Suspect); err != nil {
-			return nil, nil, false, err
-		}
+	limits, err := a.limits(s, &suspects, opts.Suspect)
+	if err != nil {
+		return nil, nil, false, err
 	}
 	factory, err := a.newFactory(s)
 	if err != nil {
@@ -163,6 +158,20 @@ func (a *attempts) search(ctx context.Context) (s *System, res *search.Result, a
 		res.Doubt("interrupted")
 	}
 	return s, res, false, err
+}
+
+// limits returns the options of the attempt, whose checkpoints keep what the attempts have
+// learned.
+func (a *attempts) limits(s *System, suspects *suspicion, suspect func(system.Loc)) (
+	limits search.Options, err error) {
+	limits = a.so
+	if limits.Timeout > 0 && a.number > a.first {
+		limits.Timeout = max(limits.Timeout-time.Since(a.begun), time.Nanosecond)
+	}
+	if limits.Checkpoint != nil {
+		limits.Checkpoint, err = a.checkpoint(s, suspects, suspect)
+	}
+	return limits, err
 }
 
 // checkpoint returns the checkpoint of an attempt, and takes what one from before an
