@@ -100,28 +100,23 @@ func reportCompare(ms []Measurement, machine Machine) []Section {
 			"the median of the rounds, in which the engines take turns, with the smallest and "+
 			"the largest.", human.Plural(machine.Cores, "core"), machine.CPU)},
 	}
-	var rows []string
-	for i := range ms {
-		if r := ms[i].row(); !slices.Contains(rows, r) {
-			rows = append(rows, r)
-		}
-	}
-	for _, row := range rows {
+	for _, row := range rowNames(ms) {
 		sec.Grids = append(sec.Grids, compareGrid(row, ms, machine))
 	}
 	return []Section{sec}
 }
 
-// compareGrid is the table of one model.
-func compareGrid(row string, ms []Measurement, machine Machine) Grid {
-	type result struct {
-		way   string
-		entry *engine.Entry
-		times []float64 // sorted
-		last  *Measurement
-	}
-	var all []*result
-	load := 0.0
+// wayResult is what was measured of one search.
+type wayResult struct {
+	way   string
+	entry *engine.Entry
+	times []float64 // of the runs that ended, sorted
+	last  *Measurement
+}
+
+// collectWays sorts the measurements of one model by search. load is the highest while they
+// were taken.
+func collectWays(row string, ms []Measurement) (all []*wayResult, load float64) {
 	for i := range ms {
 		m := &ms[i]
 		if m.row() != row {
@@ -132,10 +127,10 @@ func compareGrid(row string, ms []Measurement, machine Machine) Grid {
 		if err != nil {
 			continue // of another build
 		}
-		j := slices.IndexFunc(all, func(r *result) bool { return r.way == wayName(e) })
+		j := slices.IndexFunc(all, func(r *wayResult) bool { return r.way == wayName(e) })
 		if j < 0 {
 			j = len(all)
-			all = append(all, &result{way: wayName(e), entry: e})
+			all = append(all, &wayResult{way: wayName(e), entry: e})
 		}
 		all[j].last = m
 		if m.Status == Done {
@@ -143,10 +138,18 @@ func compareGrid(row string, ms []Measurement, machine Machine) Grid {
 		}
 		load = max(load, m.Load)
 	}
-	best := time.Duration(math.MaxInt64)
-	var winner *result
 	for _, r := range all {
 		slices.Sort(r.times)
+	}
+	return all, load
+}
+
+// compareGrid is the table of one model.
+func compareGrid(row string, ms []Measurement, machine Machine) Grid {
+	all, load := collectWays(row, ms)
+	best := time.Duration(math.MaxInt64)
+	var winner *wayResult
+	for _, r := range all {
 		if d := seconds(median(r.times)); len(r.times) > 0 && d < best {
 			best, winner = d, r
 		}
@@ -178,26 +181,14 @@ func compareGrid(row string, ms []Measurement, machine Machine) Grid {
 		}})
 	}
 	if winner != nil {
-		g.Notes = append(g.Notes, fmt.Sprintf("Fastest: %s.", winner.way))
-		least := slices.MinFunc(all, func(a, b *result) int {
-			key := func(r *result) uint64 {
-				if len(r.times) == 0 || r.last.PeakRSS == 0 {
-					return math.MaxUint64
-				}
-				return r.last.PeakRSS
-			}
-			return cmp.Compare(key(a), key(b))
-		})
-		if least.last.PeakRSS > 0 && least != winner {
-			g.Notes[0] = fmt.Sprintf("Fastest: %s. Least memory: %s.", winner.way, least.way)
-		}
+		g.Notes = append(g.Notes, winners(all, winner))
 	}
-	of := func(mode, por string) *result {
+	of := func(mode, por string) *wayResult {
 		e, err := engine.Lookup(mode, por)
 		if err != nil {
 			return nil
 		}
-		if i := slices.IndexFunc(all, func(r *result) bool {
+		if i := slices.IndexFunc(all, func(r *wayResult) bool {
 			return r.way == wayName(e) && len(r.times) > 0
 		}); i >= 0 {
 			return all[i]
@@ -215,19 +206,44 @@ func compareGrid(row string, ms []Measurement, machine Machine) Grid {
 			fmt.Sprintf("Too short: below %v a search mostly starts and ends; its times say "+
 				"nothing. Take larger constants (-D).", tooShort))
 	}
-	if cores := float64(max(machine.Cores, 1)); load-1 > busy*cores {
-		g.Notes = append(g.Notes,
-			fmt.Sprintf("Too busy: the load was up to %.1f on %s while this was measured; the "+
-				"times are of little meaning.", load, human.Plural(machine.Cores, "core")))
-	} else if load > 0 {
-		g.Notes = append(g.Notes, fmt.Sprintf("The load was at most %.1f on %s.", load,
-			human.Plural(machine.Cores, "core")))
+	if note := loadNote(load, machine); note != "" {
+		g.Notes = append(g.Notes, note)
 	}
 	if winner == nil {
 		g.Notes = append(g.Notes, "No search covered everything: raise -limit or -max-memory, or "+
 			"take smaller constants (-D).")
 	}
 	return g
+}
+
+// winners says which search was the fastest, and which took the least memory if it is another.
+func winners(all []*wayResult, fastest *wayResult) string {
+	memory := func(r *wayResult) uint64 {
+		if len(r.times) == 0 || r.last.PeakRSS == 0 {
+			return math.MaxUint64
+		}
+		return r.last.PeakRSS
+	}
+	least := slices.MinFunc(all, func(a, b *wayResult) int {
+		return cmp.Compare(memory(a), memory(b))
+	})
+	if least.last.PeakRSS > 0 && least != fastest {
+		return fmt.Sprintf("Fastest: %s. Least memory: %s.", fastest.way, least.way)
+	}
+	return fmt.Sprintf("Fastest: %s.", fastest.way)
+}
+
+// loadNote says how busy the machine was, "" if that is not known.
+func loadNote(load float64, machine Machine) string {
+	cores := human.Plural(machine.Cores, "core")
+	switch {
+	case load-1 > busy*float64(max(machine.Cores, 1)):
+		return fmt.Sprintf("Too busy: the load was up to %.1f on %s while this was measured; the "+
+			"times are of little meaning.", load, cores)
+	case load > 0:
+		return fmt.Sprintf("The load was at most %.1f on %s.", load, cores)
+	}
+	return ""
 }
 
 // seconds returns s as a duration.

@@ -230,60 +230,30 @@ func reportCorpus(ms []Measurement) []Section {
 	verdicts := Bars{Parts: []Part{{Name: "to the verdict, SPIN's processor time over cpor's",
 		Color: 2}}}
 	var searches, totals, clocks, sizes []float64
-	var rows []string
-	for _, m := range ms {
-		if !slices.Contains(rows, m.row()) {
-			rows = append(rows, m.row())
-		}
-	}
 	took := func(seconds float64) string {
 		return duration(time.Duration(seconds * float64(time.Second)))
 	}
-	mid := func(c []Measurement, of func(*Measurement) float64) float64 {
-		var xs []float64
-		for i := range c {
-			if c[i].Status == Done {
-				xs = append(xs, of(&c[i]))
-			}
-		}
-		return median(xs)
-	}
 	speeds := map[string]float64{}
-	for _, row := range rows {
+	for _, row := range rowNames(ms) {
 		full := cell(ms, row, "cpor", config("none", 1).String())
 		plain := cell(ms, row, "spin", spinConfig(spinModes[0]).String())
 		collapse := cell(ms, row, "spin", spinConfig(spinModes[1]).String())
 		compile := mid(cell(ms, row, "spin", toolchain.String()), corpusCPU)
-		states := mid(full, func(m *Measurement) float64 { return float64(m.States) })
+		stored := mid(full, states)
 		transitions := mid(plain, func(m *Measurement) float64 { return float64(m.Transitions) })
-		rate := func(c []Measurement) string {
-			if t := mid(c, corpusCPU); t > 0 && transitions > 0 {
-				return short(transitions / t)
-			}
-			return "–"
-		}
+		rate := func(c []Measurement) string { return perSecond(transitions, mid(c, corpusCPU)) }
 		search := ratios(plain, full, corpusCPU)
-		// with adds what SPIN and the compiler took to what its verifier took.
-		with := func(c []Measurement, took float64) []Measurement {
-			c = slices.Clone(c)
-			for i := range c {
-				c[i].CPU += time.Duration(took * float64(time.Second))
-				c[i].Wall += time.Duration(took * float64(time.Second))
-			}
-			return c
-		}
 		var total []float64
 		if compile > 0 {
-			total = ratios(with(plain, compile), full, corpusCPU)
+			total = ratios(adding(compile, plain), full, corpusCPU)
 		}
 		auto := cell(ms, row, "cpor", config("auto", most).String())
 		people := cell(ms, row, "spin", spinConfig(usual).String())
 		if built := mid(cell(ms, row, "spin", usualToolchain.String()), corpusWall); built > 0 &&
 			len(auto) > 0 {
-			verdict := ratios(with(people, built), auto, corpusWall)
-			stored := func(m *Measurement) float64 { return float64(m.States) }
+			verdict := ratios(adding(built, people), auto, corpusWall)
 			clock.Lines = append(clock.Lines, Line{Cells: []string{
-				row, count(uint64(mid(auto, stored))), count(uint64(mid(people, stored))),
+				row, count(uint64(mid(auto, states))), count(uint64(mid(people, states))),
 				took(mid(auto, corpusWall)), took(built), took(mid(people, corpusWall)),
 				middle(verdict),
 			}})
@@ -292,15 +262,11 @@ func reportCorpus(ms []Measurement) []Section {
 			}
 		}
 		speed.Lines = append(speed.Lines,
-			Line{Cells: []string{row, count(uint64(states)), rate(full), rate(plain),
+			Line{Cells: []string{row, count(uint64(stored)), rate(full), rate(plain),
 				spread(search), middle(total)}})
 		bytes := func(m *Measurement) float64 { return m.BytesPerState() }
 		b, bc := mid(full, bytes), mid(collapse, bytes)
-		quotient := "–"
-		if b > 0 && bc > 0 {
-			quotient = times(bc / b)
-		}
-		cells := []string{row, some(b), some(bc), quotient,
+		cells := []string{row, some(b), some(bc), quotient(bc, b),
 			spread(ratios(collapse, full, corpusCPU))}
 		if most > 1 {
 			cells = append(cells,
@@ -319,7 +285,7 @@ func reportCorpus(ms []Measurement) []Section {
 			verdicts.Labels = append(verdicts.Labels, strings.Replace(row, " ", "\n", 1))
 			verdicts.Parts[0].Values = append(verdicts.Parts[0].Values, median(total))
 		}
-		if b > 0 && bc > 0 && states > 1e5 {
+		if b > 0 && bc > 0 && stored > 1e5 {
 			sizes = append(sizes, bc/b)
 		}
 	}
@@ -357,4 +323,14 @@ func reportCorpus(ms []Measurement) []Section {
 				Y: "ratio", Bars: &verdicts})
 	}
 	return []Section{sec}
+}
+
+// adding adds the time that SPIN and the compiler took to that of its verifier.
+func adding(took float64, c []Measurement) []Measurement {
+	c = slices.Clone(c)
+	for i := range c {
+		c[i].CPU += time.Duration(took * float64(time.Second))
+		c[i].Wall += time.Duration(took * float64(time.Second))
+	}
+	return c
 }

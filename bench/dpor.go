@@ -105,15 +105,10 @@ func anyModel(name string) ([]byte, error) {
 	return nil, errors.Join(errs...)
 }
 
-// runDPOR measures with one worker, so that times compare.
-func runDPOR(ctx context.Context, s *Session) error {
-	dir, err := os.MkdirTemp("", "cpor-bench-dpor-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	for _, name := range dporNames() {
-		text, err := anyModel(name)
+// writeModels writes each model into a file of its own.
+func writeModels(dir string, names []string, model func(string) ([]byte, error)) error {
+	for _, name := range names {
+		text, err := model(name)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name+".model"), text, 0o666)
 		}
@@ -121,11 +116,18 @@ func runDPOR(ctx context.Context, s *Session) error {
 			return err
 		}
 	}
-	chosen := func(r sweep) bool {
-		return (len(s.Names) == 0 || slices.Contains(s.Names, r.model)) &&
-			!slices.ContainsFunc(s.Params, func(p benchmarks.Param) bool {
-				return r.params.Map()[p.Name] != p.Value
-			})
+	return nil
+}
+
+// runDPOR measures with one worker, so that times compare.
+func runDPOR(ctx context.Context, s *Session) error {
+	dir, err := os.MkdirTemp("", "cpor-bench-dpor-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := writeModels(dir, dporNames(), anyModel); err != nil {
+		return err
 	}
 	const est = 300 * time.Millisecond
 	run := func(r sweep, w dporWay, label string) Outcome {
@@ -138,7 +140,7 @@ func runDPOR(ctx context.Context, s *Session) error {
 	rounds := s.Rounds(3)
 	var rows []dporRow
 	for _, r := range dporRows {
-		if chosen(r.sweep) {
+		if selected(s, r.model, r.params) {
 			rows = append(rows, r)
 		}
 	}
@@ -175,7 +177,7 @@ func runDPOR(ctx context.Context, s *Session) error {
 	}
 	for _, name := range dporCyclic {
 		r := sweep{model: name}
-		if !chosen(r) {
+		if !selected(s, r.model, r.params) {
 			continue
 		}
 		s.Plan(1, est)

@@ -130,8 +130,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 	if s.err != nil {
 		return complain("cannot write the results: %v", s.err)
 	}
-	fmt.Fprintf(stdout, "\nThe results are in %s; open %s.\n", o.dir,
-		filepath.Join(o.dir, htmlFile))
+	return s.conclude(stdout, ctx.Err() != nil, code)
+}
+
+// conclude prints where the results are and what was not expected, and returns the exit code:
+// code if all else is well.
+func (s *Session) conclude(stdout io.Writer, stopped bool, code int) int {
+	fmt.Fprintf(stdout, "\nThe results are in %s; open %s.\n", s.dir,
+		filepath.Join(s.dir, htmlFile))
 	for _, u := range s.results.Unexpected {
 		fmt.Fprintf(stdout, "UNEXPECTED: %s\n", u)
 	}
@@ -141,7 +147,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 	switch {
 	case len(s.results.Unexpected) > 0:
 		return exitUnexpected
-	case ctx.Err() != nil:
+	case stopped:
 		fmt.Fprintln(stdout, "The run was stopped; the results are what was measured until then.")
 		return exitInterrupted
 	case code != exitDone:
@@ -251,9 +257,8 @@ func known() []string {
 	return names
 }
 
-// choose sorts the arguments into tables and names, and says what is neither.
-// Names without a table choose the tables that know them: table1 before others.
-func (o *options) choose() (chosen []Table, names, unknown []string) {
+// sort sorts the arguments into tables and names, and says what is neither.
+func (o *options) sort() (chosen []Table, names, unknown []string) {
 	for _, a := range o.args {
 		if i := slices.IndexFunc(tables, func(t Table) bool { return t.Name == a }); i >= 0 {
 			if !slices.ContainsFunc(chosen, func(t Table) bool { return t.Name == a }) {
@@ -280,6 +285,29 @@ func (o *options) choose() (chosen []Table, names, unknown []string) {
 		unknown = append(unknown, fmt.Sprintf("unknown table or benchmark %q%s", a,
 			didYouMean(a, candidates)))
 	}
+	return chosen, names, unknown
+}
+
+// defaultTables returns the tables that know the names: table1 before others.
+func defaultTables(names []string) []Table {
+	var chosen []Table
+	for _, t := range tables {
+		ok := len(names) == 0 && t.Name == table1.Name
+		for _, n := range names {
+			ok = ok || slices.Contains(t.Benchmarks, n) && !t.Files && t.Name != peers.Name ||
+				n == corpusName && t.Name == peers.Name || isFile(n) && t.Name == scale.Name
+		}
+		if ok {
+			chosen = append(chosen, t)
+		}
+	}
+	return chosen
+}
+
+// choose chooses the tables and the models, and says what is neither.
+// Names without a table choose the tables that know them.
+func (o *options) choose() (chosen []Table, names, unknown []string) {
+	chosen, names, unknown = o.sort()
 	if i := slices.IndexFunc(names, isFile); i >= 0 {
 		chosen = slices.DeleteFunc(chosen, func(t Table) bool {
 			if t.Files {
@@ -304,17 +332,7 @@ func (o *options) choose() (chosen []Table, names, unknown []string) {
 	if len(chosen) > 0 || len(unknown) > 0 && len(names) == 0 {
 		return chosen, names, unknown
 	}
-	for _, t := range tables {
-		ok := len(names) == 0 && t.Name == table1.Name
-		for _, n := range names {
-			ok = ok || slices.Contains(t.Benchmarks, n) && !t.Files && t.Name != peers.Name ||
-				n == corpusName && t.Name == peers.Name || isFile(n) && t.Name == scale.Name
-		}
-		if ok {
-			chosen = append(chosen, t)
-		}
-	}
-	return chosen, names, unknown
+	return defaultTables(names), names, unknown
 }
 
 // didYouMean returns a hint at the nearest candidate, or the candidates if none

@@ -51,31 +51,38 @@ func spinConfig(m spinMode) benchmarks.Params {
 	return benchmarks.Params{{Name: "mode", Value: m.name}}
 }
 
-func runPeers(ctx context.Context, s *Session) error {
+// peersChosen returns the rows to measure.
+func peersChosen(s *Session) []systemRow {
 	rows := peerRows
 	if s.Large {
 		rows = append(slices.Clone(rows), largeRow)
 	}
-	if len(s.Names) > 0 {
-		var chosen []systemRow
-		for _, r := range rows {
-			if slices.Contains(s.Names, r.benchmark) && len(s.Params) == 0 {
-				chosen = append(chosen, r)
-			}
+	if len(s.Names) == 0 {
+		if len(s.Params) > 0 {
+			s.Note("peers: -D needs the name of a benchmark; its own rows are measured")
 		}
-		for _, n := range s.Names {
-			switch {
-			case n == corpusName:
-			case isFile(n):
-				s.Note("peers: %s has no Promela twin", n)
-			case !slices.ContainsFunc(chosen, func(r systemRow) bool { return r.benchmark == n }):
-				chosen = append(chosen, systemRow{n, s.Params.String()})
-			}
-		}
-		rows = chosen
-	} else if len(s.Params) > 0 {
-		s.Note("peers: -D needs the name of a benchmark; its own rows are measured")
+		return rows
 	}
+	var chosen []systemRow
+	for _, r := range rows {
+		if slices.Contains(s.Names, r.benchmark) && len(s.Params) == 0 {
+			chosen = append(chosen, r)
+		}
+	}
+	for _, n := range s.Names {
+		switch {
+		case n == corpusName:
+		case isFile(n):
+			s.Note("peers: %s has no Promela twin", n)
+		case !slices.ContainsFunc(chosen, func(r systemRow) bool { return r.benchmark == n }):
+			chosen = append(chosen, systemRow{n, s.Params.String()})
+		}
+	}
+	return chosen
+}
+
+func runPeers(ctx context.Context, s *Session) error {
+	rows := peersChosen(s)
 	sp, err := findSpin()
 	if err != nil {
 		return fmt.Errorf("SPIN cannot be measured: %w", err)
@@ -399,15 +406,9 @@ func reportTwins(ms []Measurement) []Section {
 	}
 	var rates, collRates, walls, mems, collMems []float64
 	bars := Bars{Parts: []Part{{Name: "rate of transitions, cpor over SPIN", Color: 1}}}
-	var rows []string
-	for _, m := range ms {
-		if !slices.Contains(rows, m.row()) {
-			rows = append(rows, m.row())
-		}
-	}
 	most := workerCounts(ms)[len(workerCounts(ms))-1]
 	ways := peerWays(ms)
-	for _, row := range rows {
+	for _, row := range rowNames(ms) {
 		full := cell(ms, row, "cpor", config("none", 1).String())
 		cart := cell(ms, row, "cpor", config("cartesian", 1).String())
 		sp := cell(ms, row, "spin", plain)
@@ -415,32 +416,10 @@ func reportTwins(ms []Measurement) []Section {
 		sr := cell(ms, row, "spin", reduced)
 		seconds := func(m *Measurement) float64 { return m.Search.Seconds() }
 		wall := func(m *Measurement) float64 { return m.Wall.Seconds() }
-		mid := func(c []Measurement, of func(*Measurement) float64) float64 {
-			var xs []float64
-			for i := range c {
-				if c[i].Status == Done {
-					xs = append(xs, of(&c[i]))
-				}
-			}
-			return median(xs)
-		}
 		bytes := func(m *Measurement) float64 { return m.BytesPerState() }
 		states := mid(full, func(m *Measurement) float64 { return float64(m.States) })
 		transitions := mid(sp, func(m *Measurement) float64 { return float64(m.Transitions) })
-		perSecond := func(c []Measurement) string {
-			t := mid(c, seconds)
-			if t <= 0 || transitions == 0 {
-				return "–"
-			}
-			return short(transitions / t)
-		}
-		stored := func(c []Measurement) string {
-			x := mid(c, func(m *Measurement) float64 { return float64(m.States) })
-			if x == 0 {
-				return "–"
-			}
-			return count(uint64(x))
-		}
+		perSecond := func(c []Measurement) string { return perSecond(transitions, mid(c, seconds)) }
 		rate, wallRatio := ratios(sp, full, seconds), ratios(sp, full, wall)
 		speed.Lines = append(speed.Lines, Line{Cells: []string{
 			row, stored(full), perSecond(full), perSecond(sp), spread(rate), spread(wallRatio),
@@ -453,31 +432,17 @@ func reportTwins(ms []Measurement) []Section {
 		comp.Lines = append(comp.Lines,
 			Line{Cells: []string{row, spread(collRate), spread(ratios(sc, full, wall)), allWall}})
 		b, bp, bc := mid(full, bytes), mid(sp, bytes), mid(sc, bytes)
-		rss := func(c []Measurement) string {
-			if x := mid(c, func(m *Measurement) float64 {
-				return float64(m.PeakRSS) / 1e6
-			}); x > 0 {
-				return short(x)
-			}
-			return "–"
-		}
-		quotient := func(a, b float64) string {
-			if a == 0 || b == 0 {
-				return "–"
-			}
-			return times(a / b)
-		}
+		rss := func(c []Measurement) string { return positive(mid(c, peakMB), short) }
+		processor := func(m *Measurement) float64 { return m.CPU.Seconds() }
 		memory.Lines = append(memory.Lines, Line{Cells: []string{
 			row, some(b), some(bp), quotient(bp, b), some(bc), quotient(bc, b), rss(full), rss(sp),
 			rss(sc),
 		}})
-		peak := func(m *Measurement) float64 { return float64(m.PeakRSS) / 1e6 }
-		processor := func(m *Measurement) float64 { return m.CPU.Seconds() }
 		for _, w := range ways {
-			if c := cell(ms, row, w.tool, w.config); len(c) > 0 && mid(c, peak) > 0 {
+			if c := cell(ms, row, w.tool, w.config); len(c) > 0 && mid(c, peakMB) > 0 {
 				others.Lines = append(others.Lines, Line{Cells: []string{
 					row + ", " + w.name, stored(c), spread(ratios(c, full, wall)),
-					spread(ratios(c, full, processor)), short(mid(c, peak)),
+					spread(ratios(c, full, processor)), short(mid(c, peakMB)),
 				}})
 			}
 		}
@@ -520,3 +485,47 @@ func reportTwins(ms []Measurement) []Section {
 	}
 	return []Section{sec}
 }
+
+// mid returns the median of a figure over the runs that ended, 0 if there are none.
+func mid(c []Measurement, of func(*Measurement) float64) float64 {
+	var xs []float64
+	for i := range c {
+		if c[i].Status == Done {
+			xs = append(xs, of(&c[i]))
+		}
+	}
+	return median(xs)
+}
+
+// positive formats a figure, or a dash if there is none.
+func positive(x float64, format func(float64) string) string {
+	if x <= 0 {
+		return "–"
+	}
+	return format(x)
+}
+
+// quotient formats a ratio, or a dash if a side is missing.
+func quotient(a, b float64) string {
+	if a == 0 || b == 0 {
+		return "–"
+	}
+	return times(a / b)
+}
+
+// perSecond formats a rate, or a dash if there is none.
+func perSecond(n, seconds float64) string {
+	if n <= 0 || seconds <= 0 {
+		return "–"
+	}
+	return short(n / seconds)
+}
+
+// stored formats the number of states that were stored.
+func stored(c []Measurement) string {
+	return positive(mid(c, states), func(x float64) string { return count(uint64(x)) })
+}
+
+func states(m *Measurement) float64 { return float64(m.States) }
+
+func peakMB(m *Measurement) float64 { return float64(m.PeakRSS) / 1e6 }

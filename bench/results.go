@@ -262,6 +262,17 @@ func cell(ms []Measurement, row, tool, config string) []Measurement {
 	return c
 }
 
+// rowNames returns the rows that were measured, in that order.
+func rowNames(ms []Measurement) []string {
+	var rows []string
+	for i := range ms {
+		if r := ms[i].row(); !slices.Contains(rows, r) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
 // median returns the middle value, the mean of the two middle ones of an even
 // number, and 0 of none.
 func median(xs []float64) float64 {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -42,22 +43,24 @@ var ownSweeps = []sweep{
 	{"indexer", benchmarks.Params{{Name: "N", Value: "16"}}, "cartesian"},
 }
 
-func runScale(ctx context.Context, s *Session) error {
-	sweeps := ownSweeps
-	if len(s.Names) > 0 || len(s.Params) > 0 || s.POR != "" {
-		names := s.Names
-		if len(names) == 0 {
-			names = []string{"filesystem"}
-		}
-		por := s.POR
-		if por == "" {
-			por = "none"
-		}
-		sweeps = nil
-		for _, n := range names {
-			sweeps = append(sweeps, sweep{n, s.Params, por})
-		}
+// scaleSweeps returns what is measured: what was asked for, or the table's own rows.
+func scaleSweeps(s *Session) []sweep {
+	if len(s.Names) == 0 && len(s.Params) == 0 && s.POR == "" {
+		return ownSweeps
 	}
+	names := s.Names
+	if len(names) == 0 {
+		names = []string{"filesystem"}
+	}
+	var sweeps []sweep
+	for _, n := range names {
+		sweeps = append(sweeps, sweep{n, s.Params, cmp.Or(s.POR, "none")})
+	}
+	return sweeps
+}
+
+func runScale(ctx context.Context, s *Session) error {
+	sweeps := scaleSweeps(s)
 	var workers []int
 	for w := 1; w <= mostWorkers; w *= 2 {
 		workers = append(workers, w)

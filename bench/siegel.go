@@ -211,18 +211,8 @@ func reportSiegel(ms []Measurement, _ Machine) []Section {
 				ratio("none", "invisible"), ratio("invisible", "transparent"),
 			}})
 		}
-		var parts []string
-		for _, red := range siegelReductions {
-			switch f, ok := growth(curves[red.por]); {
-			case linear(curves[red.por]):
-				parts = append(parts, red.name+" linear")
-			case ok:
-				parts = append(parts, fmt.Sprintf("%s ×%s", red.name, times(f)))
-			}
-		}
-		if len(parts) > 0 {
-			g.Notes = append(g.Notes, "Growth from one N to the next at the end: "+
-				strings.Join(parts, ", ")+".")
+		if n := siegelGrowth(curves); n != "" {
+			g.Notes = append(g.Notes, n)
 		}
 		for _, red := range siegelReductions {
 			if len(curves[red.por]) < len(ns) {
@@ -233,17 +223,38 @@ func reportSiegel(ms []Measurement, _ Machine) []Section {
 		if x.graph == "" {
 			continue
 		}
-		p := Plot{Title: title, X: "N", Y: "transitions", LogY: true}
-		for i, red := range siegelReductions {
-			sr := Series{Name: red.name, Color: i}
-			for _, n := range ns {
-				if v := curves[red.por][n]; v > 0 {
-					sr.Points = append(sr.Points, Point{float64(n), v})
-				}
-			}
-			p.Series = append(p.Series, sr)
-		}
-		sec.Plots = append(sec.Plots, p)
+		sec.Plots = append(sec.Plots, siegelPlot(title, ns, curves))
 	}
 	return []Section{sec}
+}
+
+// siegelGrowth says how the curves grow, "" if that cannot be told.
+func siegelGrowth(curves map[string]map[int]float64) string {
+	var parts []string
+	for _, red := range siegelReductions {
+		switch f, ok := growth(curves[red.por]); {
+		case linear(curves[red.por]):
+			parts = append(parts, red.name+" linear")
+		case ok:
+			parts = append(parts, fmt.Sprintf("%s ×%s", red.name, times(f)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Growth from one N to the next at the end: " + strings.Join(parts, ", ") + "."
+}
+
+func siegelPlot(title string, ns []int, curves map[string]map[int]float64) Plot {
+	p := Plot{Title: title, X: "N", Y: "transitions", LogY: true}
+	for i, red := range siegelReductions {
+		sr := Series{Name: red.name, Color: i}
+		for _, n := range ns {
+			if v := curves[red.por][n]; v > 0 {
+				sr.Points = append(sr.Points, Point{float64(n), v})
+			}
+		}
+		p.Series = append(p.Series, sr)
+	}
+	return p
 }

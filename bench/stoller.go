@@ -70,35 +70,18 @@ func hasBytecode(model string) bool { return model == "haltexception" || model =
 // composedMex is the number of states of C(M_ex) in the paper.
 const composedMex = 9
 
-// runStoller measures with one worker, so that times compare.
-func runStoller(ctx context.Context, s *Session) error {
-	dir, err := os.MkdirTemp("", "cpor-bench-locks-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	for _, name := range benchmarks.LockNames() {
-		text, err := benchmarks.LockModel(name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name+".model"), text, 0o666)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	type job struct {
-		sweep
-		atomicity
-		races, store string
-	}
-	var jobs []job
+// stollerJob is a run of one model.
+type stollerJob struct {
+	sweep
+	atomicity
+	races, store string
+}
+
+// stollerJobs lists the runs of one round.
+func stollerJobs(s *Session) []stollerJob {
+	var jobs []stollerJob
 	for _, row := range stollerRows {
-		if len(s.Names) > 0 && !slices.Contains(s.Names, row.model) {
-			continue
-		}
-		if slices.ContainsFunc(s.Params, func(p benchmarks.Param) bool {
-			return row.params.Map()[p.Name] != p.Value
-		}) {
+		if !selected(s, row.model, row.params) {
 			continue
 		}
 		for _, a := range atomicities {
@@ -106,13 +89,27 @@ func runStoller(ctx context.Context, s *Session) error {
 				continue
 			}
 			for _, races := range a.races {
-				jobs = append(jobs, job{row, a, races, "tree"})
+				jobs = append(jobs, stollerJob{row, a, races, "tree"})
 				if a.plain {
-					jobs = append(jobs, job{row, a, races, "plain"})
+					jobs = append(jobs, stollerJob{row, a, races, "plain"})
 				}
 			}
 		}
 	}
+	return jobs
+}
+
+// runStoller measures with one worker, so that times compare.
+func runStoller(ctx context.Context, s *Session) error {
+	dir, err := os.MkdirTemp("", "cpor-bench-locks-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := writeModels(dir, benchmarks.LockNames(), benchmarks.LockModel); err != nil {
+		return err
+	}
+	jobs := stollerJobs(s)
 	const est = 300 * time.Millisecond
 	rounds := s.Rounds(5)
 	s.Plan(rounds*len(jobs), est*time.Duration(rounds*len(jobs)))
@@ -161,29 +158,75 @@ func runStoller(ctx context.Context, s *Session) error {
 
 func cpuTime(m *Measurement) time.Duration { return m.CPU }
 
-func reportStoller(ms []Measurement, machine Machine) []Section {
-	if len(ms) == 0 {
+// stollerRuns are the measurements of the table.
+type stollerRuns []Measurement
+
+func (ms stollerRuns) find(row, atomicity, races, store string) []Measurement {
+	var found []Measurement
+	for _, m := range ms {
+		if c := m.Config.Map(); m.row() == row && c["atomicity"] == atomicity &&
+			c["races"] == races && c["store"] == store && m.Status == Done {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// stollerPaper returns the paper's row, nil if it has none.
+func stollerPaper(m *Measurement, atomicity string, lockset bool) *benchmarks.StollerRow {
+	if len(m.Params) > 0 {
+		return nil // another size
+	}
+	for _, r := range benchmarks.StollerFigure4() {
+		if r.Benchmark == m.Benchmark && r.Atomicity == atomicity && r.Lockset == lockset {
+			return &r
+		}
+	}
+	return nil
+}
+
+// cells is the line of one atomicity and rule, nil if it was not measured.
+func (ms stollerRuns) cells(of *Measurement, a atomicity, races string) []string {
+	row := of.row()
+	got := ms.find(row, a.name, races, "tree")
+	if len(got) == 0 {
 		return nil
 	}
-	find := func(row, atomicity, races, store string) []Measurement {
-		var found []Measurement
-		for _, m := range ms {
-			if c := m.Config.Map(); m.row() == row && c["atomicity"] == atomicity &&
-				c["races"] == races && c["store"] == store && m.Status == Done {
-				found = append(found, m)
-			}
+	base := ms.find(row, a.base, "none", "tree")
+	basePlain := ms.find(row, a.base, "none", "plain")
+	off, _ := medianTime(ms.find(row, a.name, "none", "tree"), cpuTime)
+	cells := []string{
+		a.name, map[bool]string{false: "off", true: "on"}[races != "none"], "", "", "",
+		""}
+	if p := stollerPaper(of, a.name, races != "none"); p != nil {
+		cells[2], cells[4] = count(p.States), digits(p.Megabytes)
+		if b := stollerPaper(of, "bytecode", false); b != nil {
+			cells[3] = times(float64(b.States) / float64(p.States))
+			cells[5] = times(b.Megabytes / p.Megabytes)
 		}
-		return found
 	}
-	paper := func(m *Measurement, atomicity string, lockset bool) *benchmarks.StollerRow {
-		if len(m.Params) > 0 {
-			return nil // another size
-		}
-		for _, r := range benchmarks.StollerFigure4() {
-			if r.Benchmark == m.Benchmark && r.Atomicity == atomicity && r.Lockset == lockset {
-				return &r
-			}
-		}
+	m := &got[0]
+	d, _ := medianTime(got, cpuTime)
+	fewer, less, cost := "", "", ""
+	if len(base) > 0 && m.States > 0 && m.StoreBytes > 0 {
+		fewer = times(float64(base[0].States) / float64(m.States))
+		less = times(float64(base[0].StoreBytes) / float64(m.StoreBytes))
+	}
+	if races != "none" && off > 0 {
+		cost = times(float64(d) / float64(off))
+	}
+	plain, plainLess := "", ""
+	if p := ms.find(row, a.name, races, "plain"); len(p) > 0 && len(basePlain) > 0 &&
+		p[0].StoreBytes > 0 {
+		plain = short(float64(p[0].StoreBytes))
+		plainLess = times(float64(basePlain[0].StoreBytes) / float64(p[0].StoreBytes))
+	}
+	return append(cells, count(m.States), fewer, short(float64(m.StoreBytes)), less,
+		plain, plainLess, duration(d), cost)
+}
+
+func reportStoller(ms []Measurement, machine Machine) []Section {
+	if len(ms) == 0 {
 		return nil
 	}
 	g := Grid{
@@ -215,44 +258,11 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 			continue
 		}
 		rows = append(rows, row)
-		basePaper := paper(&ms[i], "bytecode", false)
 		for _, a := range atomicities {
-			base, basePlain := find(row, a.base, "none", "tree"), find(row, a.base, "none", "plain")
-			off, _ := medianTime(find(row, a.name, "none", "tree"), cpuTime)
 			for _, races := range a.races {
-				got := find(row, a.name, races, "tree")
-				if len(got) == 0 {
-					continue
+				if cells := stollerRuns(ms).cells(&ms[i], a, races); cells != nil {
+					g.Lines = append(g.Lines, Line{Group: row, Cells: cells})
 				}
-				cells := []string{
-					a.name, map[bool]string{false: "off", true: "on"}[races != "none"], "", "", "",
-					""}
-				if p := paper(&ms[i], a.name, races != "none"); p != nil {
-					cells[2], cells[4] = count(p.States), digits(p.Megabytes)
-					if basePaper != nil {
-						cells[3], cells[5] = times(float64(basePaper.States)/float64(p.States)),
-							times(basePaper.Megabytes/p.Megabytes)
-					}
-				}
-				m := &got[0]
-				d, _ := medianTime(got, cpuTime)
-				fewer, less, cost := "", "", ""
-				if len(base) > 0 && m.States > 0 && m.StoreBytes > 0 {
-					fewer = times(float64(base[0].States) / float64(m.States))
-					less = times(float64(base[0].StoreBytes) / float64(m.StoreBytes))
-				}
-				if races != "none" && off > 0 {
-					cost = times(float64(d) / float64(off))
-				}
-				plain, plainLess := "", ""
-				if p := find(row, a.name, races, "plain"); len(p) > 0 && len(basePlain) > 0 &&
-					p[0].StoreBytes > 0 {
-					plain = short(float64(p[0].StoreBytes))
-					plainLess = times(float64(basePlain[0].StoreBytes) / float64(p[0].StoreBytes))
-				}
-				cells = append(cells, count(m.States), fewer, short(float64(m.StoreBytes)), less,
-					plain, plainLess, duration(d), cost)
-				g.Lines = append(g.Lines, Line{Group: row, Cells: cells})
 			}
 		}
 	}

@@ -345,7 +345,7 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 		},
 	}
 	var counts [2]Grid
-	var compared, sameStates, sameTransitions [2]int
+	var agree [2]agreement
 	counts[0] = Grid{Caption: "Full search", Header: []string{"", "states", "paper", "",
 		"transitions", "paper", ""}}
 	counts[1] = Grid{Caption: "Cartesian search", Header: []string{"", "states", "paper", "",
@@ -372,52 +372,20 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 		r := &rows[i]
 		name := r.paper.Params.String()
 		for k := range modes {
-			paper := modes[k].paper(&r.paper)
-			line := []string{name}
-			if o := r.counts[k]; o == nil {
-				if r.why[k] == "" {
-					continue // nothing yet
-				}
+			line := r.countsLine(k)
+			if line == nil {
+				continue // nothing yet
+			}
+			if r.counts[k] == nil {
 				reason := r.why[k]
 				if strings.HasPrefix(reason, "not tried") {
 					reason = "not tried, after a smaller one did not fit"
 				}
 				key := reason + " (" + modes[k].title + ")"
 				why[key] = append(why[key], rowName(r.paper.Benchmark, r.paper.Params))
-				line = append(line, "–")
-				line = append(line, paperStates(paper), "", "–")
-				if k == 1 {
-					line = append(line, "–")
-				}
-				line = append(line, paperTransitions(paper), "")
 			} else {
-				n := r.transitions(k)
-				text := count(n)
-				added := count(o.Transitions)
-				if r.loops() {
-					ended = true
-					text += " e"
-					added = count(o.Transitions+o.EndedLoops) + " e"
-				}
-				line = append(line, count(o.States), paperStates(paper), "", "")
-				if k == 1 {
-					line[4] = added
-					line = append(line, text)
-				} else {
-					line[4] = text
-				}
-				line = append(line, paperTransitions(paper), "")
-				if paper != nil {
-					line[3] = mark(o.States, paper.States)
-					line[len(line)-1] = mark(n, paper.Transitions)
-					compared[k]++
-					if o.States == paper.States {
-						sameStates[k]++
-					}
-					if n == paper.Transitions {
-						sameTransitions[k]++
-					}
-				}
+				ended = ended || r.loops()
+				agree[k].add(r, k)
 			}
 			counts[k].Lines = append(counts[k].Lines, Line{r.paper.Benchmark, line})
 		}
@@ -442,24 +410,15 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	times.Notes = append(times.Notes, "×: the time of 1 worker over that of more, for runs above "+
 		"100ms. on 4: the paper's concurrent variant with four processors.")
 	for k := range counts {
-		if compared[k] > 0 {
+		if a := agree[k]; a.compared > 0 {
 			sec.Facts = append(sec.Facts, Fact{
 				"Rows with the paper's figures, " + modes[k].title,
-				fmt.Sprintf("states %d of %d, transitions %d of %d", sameStates[k], compared[k],
-					sameTransitions[k], compared[k]),
+				fmt.Sprintf("states %d of %d, transitions %d of %d", a.states, a.compared,
+					a.transitions, a.compared),
 			})
 		}
 	}
-	var speed []float64
-	for i := range rows {
-		for k := range modes {
-			one, more := rows[i].times[k][1], rows[i].times[k][most]
-			if most > 1 && one > 500*time.Millisecond && more > 0 {
-				speed = append(speed, float64(one)/float64(more))
-			}
-		}
-	}
-	if len(speed) > 0 {
+	if speed := speedUps(rows, most); len(speed) > 0 {
 		sec.Facts = append(sec.Facts, Fact{
 			fmt.Sprintf("Median speed-up of %d workers", most),
 			fmt.Sprintf("%s (%s over half a second)", times2(median(speed)),
@@ -473,6 +432,72 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	}
 	sec.Plots = plots1(rows)
 	return []Section{sec}
+}
+
+// countsLine is the line of a row in the table of counts of a mode, nil if nothing is known of it.
+func (r *row1) countsLine(k int) []string {
+	paper := modes[k].paper(&r.paper)
+	line := []string{r.paper.Params.String()}
+	o := r.counts[k]
+	if o == nil {
+		if r.why[k] == "" {
+			return nil
+		}
+		line = append(line, "–", paperStates(paper), "", "–")
+		if k == 1 {
+			line = append(line, "–")
+		}
+		return append(line, paperTransitions(paper), "")
+	}
+	n := r.transitions(k)
+	text := count(n)
+	added := count(o.Transitions)
+	if r.loops() {
+		text += " e"
+		added = count(o.Transitions+o.EndedLoops) + " e"
+	}
+	line = append(line, count(o.States), paperStates(paper), "")
+	if k == 1 {
+		line = append(line, added)
+	}
+	line = append(line, text, paperTransitions(paper), "")
+	if paper != nil {
+		line[3] = mark(o.States, paper.States)
+		line[len(line)-1] = mark(n, paper.Transitions)
+	}
+	return line
+}
+
+// agreement counts the rows that the paper has, too, and those with its figures.
+type agreement struct{ compared, states, transitions int }
+
+func (a *agreement) add(r *row1, k int) {
+	paper := modes[k].paper(&r.paper)
+	if paper == nil {
+		return
+	}
+	a.compared++
+	if r.counts[k].States == paper.States {
+		a.states++
+	}
+	if r.transitions(k) == paper.Transitions {
+		a.transitions++
+	}
+}
+
+// speedUps returns the time of one worker over that of so many, of the searches that take more
+// than half a second.
+func speedUps(rows []row1, most int) []float64 {
+	var speed []float64
+	for i := range rows {
+		for k := range modes {
+			one, more := rows[i].times[k][1], rows[i].times[k][most]
+			if most > 1 && one > 500*time.Millisecond && more > 0 {
+				speed = append(speed, float64(one)/float64(more))
+			}
+		}
+	}
+	return speed
 }
 
 // ranges joins neighboring rows of the same benchmark: filesystem N=9 to N=17.

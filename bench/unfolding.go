@@ -179,19 +179,60 @@ func runUnfolding(ctx context.Context, s *Session) error {
 	return nil
 }
 
+// unfoldingRuns are the measurements of the table.
+type unfoldingRuns []Measurement
+
+func (ms unfoldingRuns) find(row, way string) []Measurement {
+	var found []Measurement
+	for _, m := range ms {
+		if m.row() == row && m.Config.Map()["search"] == way && m.Status == Done {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// sizedModel is a model at one size.
+type sizedModel struct {
+	model string
+	x     float64
+}
+
+// plots draws how much there is and the time over the size of a model; nothing if it was not
+// measured.
+func (ms unfoldingRuns) plots(model, size string, rows []string, at map[string]sizedModel) []Plot {
+	sizes := Plot{Title: model + ": states, executions, events", X: size, Y: "how many",
+		LogY: true}
+	times := Plot{Title: model + ": time", X: size, Y: "seconds", LogY: true}
+	for i, w := range unfoldingWays {
+		size, took := Series{Name: w.name, Color: i}, Series{Name: w.name, Color: i}
+		for _, row := range rows {
+			p := at[row]
+			got := ms.find(row, w.name)
+			if p.model != model || len(got) == 0 {
+				continue
+			}
+			size.Points = append(size.Points, Point{p.x, max(1, got[0].Extra["size"])})
+			if d, ok := medianTime(got, searchTime); ok {
+				took.Points = append(took.Points, Point{p.x, max(1e-6, d.Seconds())})
+			}
+		}
+		if len(size.Points) > 0 {
+			sizes.Series = append(sizes.Series, size)
+			times.Series = append(times.Series, took)
+		}
+	}
+	if len(sizes.Series) == 0 {
+		return nil
+	}
+	return []Plot{sizes, times}
+}
+
 func reportUnfolding(ms []Measurement, machine Machine) []Section {
 	if len(ms) == 0 {
 		return nil
 	}
-	find := func(row, way string) []Measurement {
-		var found []Measurement
-		for _, m := range ms {
-			if m.row() == row && m.Config.Map()["search"] == way && m.Status == Done {
-				found = append(found, m)
-			}
-		}
-		return found
-	}
+	find := unfoldingRuns(ms).find
 	g := Grid{
 		Header: []string{""},
 		Notes: []string{
@@ -213,11 +254,7 @@ func reportUnfolding(ms []Measurement, machine Machine) []Section {
 			human.Plural(machine.Cores, "core"), machine.CPU)},
 	}
 	var rows []string
-	type point struct {
-		model string
-		x     float64
-	}
-	at := map[string]point{}
+	at := map[string]sizedModel{}
 	for i := range ms {
 		row := ms[i].row()
 		if slices.Contains(rows, row) || len(ms[i].Params) == 0 {
@@ -228,7 +265,7 @@ func reportUnfolding(ms []Measurement, machine Machine) []Section {
 		if err != nil {
 			continue
 		}
-		at[row] = point{ms[i].Benchmark, x}
+		at[row] = sizedModel{ms[i].Benchmark, x}
 	}
 	for _, row := range rows {
 		cells := []string{row}
@@ -246,30 +283,7 @@ func reportUnfolding(ms []Measurement, machine Machine) []Section {
 	}
 	sec.Grids = []Grid{g}
 	for _, sw := range unfoldingSweeps {
-		sizes := Plot{Title: sw.title() + ": states, executions, events", X: sw.name, Y: "how many",
-			LogY: true}
-		times := Plot{Title: sw.title() + ": time", X: sw.name, Y: "seconds", LogY: true}
-		for i, w := range unfoldingWays {
-			size, took := Series{Name: w.name, Color: i}, Series{Name: w.name, Color: i}
-			for _, row := range rows {
-				p := at[row]
-				got := find(row, w.name)
-				if p.model != sw.title() || len(got) == 0 {
-					continue
-				}
-				size.Points = append(size.Points, Point{p.x, max(1, got[0].Extra["size"])})
-				if d, ok := medianTime(got, searchTime); ok {
-					took.Points = append(took.Points, Point{p.x, max(1e-6, d.Seconds())})
-				}
-			}
-			if len(size.Points) > 0 {
-				sizes.Series = append(sizes.Series, size)
-				times.Series = append(times.Series, took)
-			}
-		}
-		if len(sizes.Series) > 0 {
-			sec.Plots = append(sec.Plots, sizes, times)
-		}
+		sec.Plots = append(sec.Plots, unfoldingRuns(ms).plots(sw.title(), sw.name, rows, at)...)
 	}
 	return []Section{sec}
 }

@@ -263,37 +263,9 @@ func (k *ranks) rounds() (cluster.Outcome, error) {
 		}
 		mine.States = k.covered()
 		mine.Work = k.run.ws.Len() > 0 || k.noted.count > 0
-		m, err := json.Marshal(mine)
+		sum, err := k.agree(mine)
 		if err != nil {
 			return out, err
-		}
-		all, err := k.x.Gather(m)
-		if err != nil {
-			return out, err
-		}
-		var sum afterRound
-		for rank, m := range all {
-			var one afterRound
-			if err := json.Unmarshal(m, &one); err != nil {
-				return out, fmt.Errorf("the message from rank %d cannot be read: %w", rank, err)
-			}
-			sum.Work, sum.Reason = sum.Work || one.Work, cmp.Or(sum.Reason, one.Reason)
-			sum.States += one.States
-		}
-		if most := k.run.o.MaxStates; most > 0 && sum.States > most {
-			sum.Reason = cmp.Or(sum.Reason, engine.StateLimit(most).Reason)
-		}
-		if c := k.run.o.Checkpoint; c != nil && c.Every > 0 && sum.Reason == "" && sum.Work {
-			sum.Save = time.Since(k.saved) >= c.Every
-		}
-		if m, err = json.Marshal(sum); err != nil {
-			return out, err
-		}
-		if m, err = k.x.Broadcast(m); err != nil {
-			return out, err
-		}
-		if err := json.Unmarshal(m, &sum); err != nil {
-			return out, fmt.Errorf("the message from rank 0 cannot be read: %w", err)
 		}
 		if sum.Reason != "" || !sum.Work {
 			return cluster.Outcome{Ended: sum.Reason == "", Reason: sum.Reason}, nil
@@ -306,6 +278,43 @@ func (k *ranks) rounds() (cluster.Outcome, error) {
 		}
 		k.goOn()
 	}
+}
+
+// agree tells all ranks what this one says, and returns what all say together, the same on every
+// rank: rank 0 adds what follows from the sum.
+func (k *ranks) agree(mine afterRound) (sum afterRound, err error) {
+	m, err := json.Marshal(mine)
+	if err != nil {
+		return sum, err
+	}
+	all, err := k.x.Gather(m)
+	if err != nil {
+		return sum, err
+	}
+	for rank, m := range all {
+		var one afterRound
+		if err := json.Unmarshal(m, &one); err != nil {
+			return sum, fmt.Errorf("the message from rank %d cannot be read: %w", rank, err)
+		}
+		sum.Work, sum.Reason = sum.Work || one.Work, cmp.Or(sum.Reason, one.Reason)
+		sum.States += one.States
+	}
+	if most := k.run.o.MaxStates; most > 0 && sum.States > most {
+		sum.Reason = cmp.Or(sum.Reason, engine.StateLimit(most).Reason)
+	}
+	if c := k.run.o.Checkpoint; c != nil && c.Every > 0 && sum.Reason == "" && sum.Work {
+		sum.Save = time.Since(k.saved) >= c.Every
+	}
+	if m, err = json.Marshal(sum); err != nil {
+		return sum, err
+	}
+	if m, err = k.x.Broadcast(m); err != nil {
+		return sum, err
+	}
+	if err := json.Unmarshal(m, &sum); err != nil {
+		return sum, fmt.Errorf("the message from rank 0 cannot be read: %w", err)
+	}
+	return sum, nil
 }
 
 // between does what there is to do for the disk while all ranks pause.

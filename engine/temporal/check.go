@@ -115,11 +115,8 @@ type Fault struct {
 // unchecked properties as Incomplete.
 func Run(ctx context.Context, sys system.System, props []engine.Property, o Options) ([]*Result,
 	error) {
-	if (o.Fair || o.Strong) && o.Reduction != None {
-		return nil, &engine.OptionError{
-			Message: fmt.Sprintf("fairness and the reduction %s cannot be combined: reordering "+
-				"independent transitions can remove the state in which a thread was disabled and "+
-				"so change which executions are fair; check without a reduction", o.Reduction)}
+	if err := o.combine(); err != nil {
+		return nil, err
 	}
 	m, labels, err := temporal(sys)
 	if err != nil {
@@ -166,22 +163,16 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 			o.Reduction = None
 		}
 		c := &checker{sys: sys, m: m, labels: labels, o: o, p: p, r: &Result{Property: p},
-			watch: watch, current: &current, number: map[string]int{}, keeping: k}
+			watch: watch, current: &current, number: numbers(labels), keeping: k}
 		if k != nil && k.from != nil {
-			kept := &k.from.Current
-			if i < k.from.Property {
-				kept = &k.from.Done[i]
-			}
-			if c.r, err = kept.recall(p, sys, &o); err != nil {
+			done, err := c.recall(i)
+			if err != nil {
 				return nil, err
 			}
-			if i < k.from.Property {
+			if done {
 				results, k.done = append(results, c.r), append(k.done, c.r)
 				continue
 			}
-		}
-		for i := range labels.NumProps() {
-			c.number[labels.PropName(i)] = i
 		}
 		if err := c.check(); err != nil {
 			return results, err
@@ -192,6 +183,37 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 		}
 	}
 	return results, nil
+}
+
+// combine refuses options that do not go together.
+func (o *Options) combine() error {
+	if (o.Fair || o.Strong) && o.Reduction != None {
+		return &engine.OptionError{
+			Message: fmt.Sprintf("fairness and the reduction %s cannot be combined: reordering "+
+				"independent transitions can remove the state in which a thread was disabled and "+
+				"so change which executions are fair; check without a reduction", o.Reduction)}
+	}
+	return nil
+}
+
+// numbers returns the numbers of the atoms by name.
+func numbers(labels system.Temporal) map[string]int {
+	number := map[string]int{}
+	for i := range labels.NumProps() {
+		number[labels.PropName(i)] = i
+	}
+	return number
+}
+
+// recall takes over what a checkpoint has of property i, and tells whether it was done.
+func (c *checker) recall(i int) (done bool, err error) {
+	from := c.keeping.from
+	kept := &from.Current
+	if done = i < from.Property; done {
+		kept = &from.Done[i]
+	}
+	c.r, err = kept.recall(c.p, c.sys, &c.o)
+	return done, err
 }
 
 // temporal returns a machine of a system, which must know propositions.
@@ -323,12 +345,9 @@ func (c *checker) check() error {
 	}
 	c.start, c.before = time.Now(), c.r.Time
 	defer func() { c.r.Time = c.spent() }()
-	var from *saved
-	if c.keeping != nil {
-		from = c.keeping.from
-	}
-	if from != nil && (from.Pass < 0 || from.Pass >= len(passes)) {
-		return engine.Unreadable(errors.New("there is no such conjunct"))
+	from, err := c.savedPass(len(passes))
+	if err != nil {
+		return err
 	}
 	if over, err := c.openStore(from); err != nil || over {
 		return err
@@ -369,6 +388,18 @@ func (c *checker) check() error {
 		c.r.Vacuous, c.r.Empty = c.vacuous()
 	}
 	return nil
+}
+
+// savedPass returns what a checkpoint has of this property, nil if there is none.
+func (c *checker) savedPass(passes int) (*saved, error) {
+	if c.keeping == nil || c.keeping.from == nil {
+		return nil, nil
+	}
+	from := c.keeping.from
+	if from.Pass < 0 || from.Pass >= passes {
+		return nil, engine.Unreadable(errors.New("there is no such conjunct"))
+	}
+	return from, nil
 }
 
 // openStore makes the store, or restores that of a checkpoint, if there is one. over tells that the

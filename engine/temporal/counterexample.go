@@ -122,10 +122,7 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 		return err
 	}
 	obs := system.ObserversOf(sys)
-	number := map[string]int{}
-	for i := range labels.NumProps() {
-		number[labels.PropName(i)] = i
-	}
+	number := numbers(labels)
 	x.Props = x.Part.Atoms()
 	m.Load(sys.Initial()[x.Initial])
 	m.Track(true)
@@ -134,22 +131,8 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 	// The threads that moved or were disabled in the loop, those that moved, and those that were
 	// enabled.
 	var met, moved, on map[int]bool
-	look := func() error {
-		var row []bool
-		letter := uint64(0)
-		for i, name := range x.Props {
-			// One that cannot be evaluated is not asked for here: the search has
-			// made sure of that.
-			holds, fault := labels.Eval(number[name])
-			if fault != nil && x.undefined == nil {
-				x.undefined = fault
-			}
-			row = append(row, holds)
-			if holds {
-				letter |= 1 << i
-			}
-		}
-		x.Values = append(x.Values, row)
+	look := func() {
+		letter := x.look(labels, number)
 		x.states = append(x.states, observe(&obs, m))
 		switch k := len(x.Values) - 1; {
 		case k < len(x.Stem):
@@ -161,11 +144,8 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 			}
 			enabled(&obs, m, met, on)
 		}
-		return nil
 	}
-	if err := look(); err != nil {
-		return err
-	}
+	look()
 	for i, s := range t.Steps {
 		if out := m.Step(s.Thread, s.Alt); out.Kind != system.Moved {
 			return fmt.Errorf("step %d is not enabled", i+1)
@@ -173,41 +153,57 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 		if i >= len(x.Stem) {
 			met[s.Thread], moved[s.Thread] = true, true
 		}
-		if err := look(); err != nil {
-			return err
-		}
-	}
-	n := m.NumThreads()
-	threads := 0
-	for u := range n {
-		if !obs.Has(u) {
-			threads++
-		}
+		look()
 	}
 	if x.Prefix {
 		return x.excluded(word)
 	}
 	if len(x.Loop) == 0 {
-		if len(met) != threads {
+		if len(met) != running(&obs, m) {
 			return unproven("the execution ends where a thread is enabled")
 		}
 	} else if !slices.Equal(x.states[len(x.Stem)].encoded, x.states[len(x.states)-1].encoded) {
 		return unproven("the loop does not end where it begins")
 	}
-	if o.Fair && len(met) != threads {
+	if o.Fair && len(met) != running(&obs, m) {
 		return unproven("the loop is not fair")
 	}
 	if o.Strong && len(moved) < len(on) { // who moved was enabled
 		return unproven("the loop is not strongly fair")
 	}
-	holds, err := x.Part.Holds(word)
-	if err != nil {
+	if holds, err := x.Part.Holds(word); err != nil || !holds {
 		return err
 	}
-	if holds {
-		return errHolds
+	return errHolds
+}
+
+// look adds what the atoms are worth in the live state, and returns that as a letter.
+func (x *Counterexample) look(labels system.Temporal, number map[string]int) (letter uint64) {
+	var row []bool
+	for i, name := range x.Props {
+		// One that cannot be evaluated is not asked for here: the search has
+		// made sure of that.
+		holds, fault := labels.Eval(number[name])
+		if fault != nil && x.undefined == nil {
+			x.undefined = fault
+		}
+		row = append(row, holds)
+		if holds {
+			letter |= 1 << i
+		}
 	}
-	return nil
+	x.Values = append(x.Values, row)
+	return letter
+}
+
+// running counts the threads that are no observers.
+func running(obs *system.Observers, m system.Machine) (threads int) {
+	for u := range m.NumThreads() {
+		if !obs.Has(u) {
+			threads++
+		}
+	}
+	return threads
 }
 
 // enabled adds the threads that are not enabled in the live state to off, the others to on.

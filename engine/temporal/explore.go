@@ -747,8 +747,7 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 		s.fail(errFault)
 		return false
 	}
-	switch {
-	case (!mine || !reduce || x.trial.sampling) && !x.follows(v.at):
+	if (!mine || !reduce || x.trial.sampling) && !x.follows(v.at) {
 		// Where ample sets are looked for, whoever claims a state has to decide.
 		x.moves = x.moves[:0]
 		if mine {
@@ -756,26 +755,12 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 		}
 		x.ample, x.undecided = max(ample, ampleFull), false
 		return true
-	case !mine && ample == ampleFull:
-		x.everything(path)
-		if s.gaveUp.Load() {
-			return false // some may be missing
-		}
-	case !mine:
-		x.all(int(ample-ampleFirst), s.gaveUp.Load)
-		if s.gaveUp.Load() {
-			return false
-		}
-	default:
-		var err error
-		ample, err = x.decide(path)
-		if err != nil {
-			s.fail(err)
-			return false
-		}
-		if s.gaveUp.Load() {
-			return false
-		}
+	}
+	ample, ok := x.transitions(mine, ample, path)
+	if !ok {
+		return false
+	}
+	if mine {
 		x.settle(ref, ample)
 	}
 	if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
@@ -784,6 +769,26 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 	}
 	x.ample, x.undecided = ample, false
 	return true
+}
+
+// transitions executes the transitions that belong to the graph: those that the worker who claimed the
+// state has decided on, or, if it is this one, those that it decides on. It returns false if the
+// search has to stop or some may be missing.
+func (x *expander) transitions(mine bool, ample uint32, path func() []statestore.Ref) (uint32, bool) {
+	s := x.s
+	switch {
+	case mine:
+		var err error
+		if ample, err = x.decide(path); err != nil {
+			s.fail(err)
+			return ample, false
+		}
+	case ample == ampleFull:
+		x.everything(path)
+	default:
+		x.all(int(ample-ampleFirst), s.gaveUp.Load)
+	}
+	return ample, !s.gaveUp.Load()
 }
 
 // settle writes down which of a state's transitions belong to the graph.

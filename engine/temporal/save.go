@@ -362,33 +362,17 @@ func (c *checker) resume(s *exploration) error {
 			return engine.Unreadable(err)
 		}
 		a.worker(w)
-		if a.err == nil && (w.red < -1 || w.red > w.stack.n || w.opening && s.whole == nil &&
-			w.stack.n == 0) {
+		if a.err == nil && w.impossible(s) {
 			a.fail("a stack")
 		}
 	}
-	segments := []*segment{nil}
-	for _, before := range from.Segments {
-		if before < 0 || before >= len(segments) {
-			return engine.Unreadable(errors.New("an impossible path"))
-		}
-		g := &segment{before: segments[before]}
-		a.vertices(&g.path)
-		segments = append(segments, g)
-	}
-	segment := func(n int) *segment {
-		if n < 0 || n >= len(segments) {
-			a.fail("a way")
-			return nil
-		}
-		return segments[n]
-	}
+	segments := a.segments(from)
 	for i, f := range from.Workers {
-		s.workers[i].prefix = segment(f.Prefix)
+		s.workers[i].prefix = a.segment(segments, f.Prefix)
 	}
 	for _, h := range from.Queue {
 		s.pool.queue = append(s.pool.queue, handed{vertex{h.Ref, h.At}, h.Entered,
-			segment(h.Prefix)})
+			a.segment(segments, h.Prefix)})
 	}
 	if s.whole != nil {
 		for _, set := range from.Sets {
@@ -409,6 +393,34 @@ func (c *checker) resume(s *exploration) error {
 		return errNoRoom
 	}
 	return nil
+}
+
+// impossible tells whether what was read of a worker cannot have been written.
+func (w *worker) impossible(s *exploration) bool {
+	return w.red < -1 || w.red > w.stack.n || w.opening && s.whole == nil && w.stack.n == 0
+}
+
+// segments reads the paths that were handed over; each may continue an earlier one. Number 0 is
+// the empty one.
+func (a *archive) segments(from *saved) []*segment {
+	segments := []*segment{nil}
+	for _, before := range from.Segments {
+		g := &segment{before: a.segment(segments, before)}
+		if a.err != nil {
+			break
+		}
+		a.vertices(&g.path)
+		segments = append(segments, g)
+	}
+	return segments
+}
+
+func (a *archive) segment(segments []*segment, n int) *segment {
+	if n < 0 || n >= len(segments) {
+		a.fail("a path")
+		return nil
+	}
+	return segments[n]
 }
 
 // errNoRoom refuses a checkpoint that is too large.

@@ -174,53 +174,23 @@ func (g *whole) fair(s *exploration) *strongLasso {
 	for more := true; more && !s.stop.Load(); {
 		more = false
 		comp := g.components(func(v int) bool { return left[v] })
-		n := 0
-		for _, c := range comp {
-			n = max(n, c+1)
-		}
-		// Of each component: whether it has a cycle, an accepting vertex, which threads
-		// are enabled somewhere in it, and which move within it.
-		cycle, accepts := make([]bool, n), make([]bool, n)
-		on, takes := make([]threadSet, n), make([]threadSet, n)
-		first := make([]int, n)
-		for v := len(comp) - 1; v >= 0; v-- {
-			c := comp[v]
-			if c < 0 {
-				continue
-			}
-			first[c] = v
-			accepts[c] = accepts[c] || g.accepting[v]
-			for t, is := range g.sets[g.on[v]] {
-				if is {
-					on[c].add(t)
-				}
-			}
-			for _, a := range g.arcs[v] {
-				if comp[a.to] == c {
-					cycle[c] = true
-					if a.thread >= 0 {
-						takes[c].add(a.thread)
-					}
-				}
-			}
-		}
+		sums := g.sum(comp)
 		best := -1
-		for c := range n {
-			if cycle[c] && accepts[c] && on[c].within(takes[c]) &&
-				(best < 0 || first[c] < first[best]) {
+		for c := range sums {
+			if sums[c].hasLoop() && (best < 0 || sums[c].first < sums[best].first) {
 				best = c
 			}
 		}
 		if best >= 0 {
-			return g.lasso(first[best], comp)
+			return g.lasso(sums[best].first, comp)
 		}
 		for v, c := range comp {
 			if c < 0 {
 				continue
 			}
-			drop := !cycle[c] || !accepts[c]
+			drop := !sums[c].cycle || !sums[c].accepts
 			for t, is := range g.sets[g.on[v]] {
-				drop = drop || is && !takes[c].has(t)
+				drop = drop || is && !sums[c].takes.has(t)
 			}
 			if drop {
 				left[v], more = false, true
@@ -228,6 +198,44 @@ func (g *whole) fair(s *exploration) *strongLasso {
 		}
 	}
 	return nil
+}
+
+// component is what matters of a strongly connected component: whether it has a cycle and an
+// accepting vertex, which threads are enabled somewhere in it, and which move within it.
+type component struct {
+	first          int // its first vertex
+	cycle, accepts bool
+	on, takes      threadSet
+}
+
+// hasLoop tells whether a loop through all of the component is accepting and strongly fair.
+func (c *component) hasLoop() bool { return c.cycle && c.accepts && c.on.within(c.takes) }
+
+// sum returns the components by their numbers; comp has those of vertices.
+func (g *whole) sum(comp []int) []component {
+	n := 0
+	for _, c := range comp {
+		n = max(n, c+1)
+	}
+	sums := make([]component, n)
+	for v := len(comp) - 1; v >= 0; v-- {
+		if comp[v] < 0 {
+			continue
+		}
+		c := &sums[comp[v]]
+		c.first = v
+		c.accepts = c.accepts || g.accepting[v]
+		c.on.addAll(g.sets[g.on[v]])
+		for _, a := range g.arcs[v] {
+			if comp[a.to] == comp[v] {
+				c.cycle = true
+				if a.thread >= 0 {
+					c.takes.add(a.thread)
+				}
+			}
+		}
+	}
+	return sums
 }
 
 // threadSet is a set of threads.
@@ -241,6 +249,15 @@ func (s *threadSet) add(t int) {
 }
 
 func (s threadSet) has(t int) bool { return t/64 < len(s) && s[t/64]>>(t%64)&1 != 0 }
+
+// addAll adds the threads of which a list says so.
+func (s *threadSet) addAll(list []bool) {
+	for t, is := range list {
+		if is {
+			s.add(t)
+		}
+	}
+}
 
 func (s threadSet) within(o threadSet) bool {
 	for i, w := range s {
@@ -265,79 +282,91 @@ type strongLasso struct {
 // goes round in it, past an accepting vertex, so that every thread moves that is enabled
 // anywhere in the component.
 func (g *whole) lasso(v int, comp []int) *strongLasso {
-	l := &strongLasso{}
-	step := func(steps []trace.Step, a arc) []trace.Step {
-		if a.thread >= 0 {
-			steps = append(steps, trace.Step{Thread: a.thread, Alt: a.alt})
-		}
-		return steps
-	}
-	here := func(u int) bool { return comp[u] == comp[v] }
-	var missing, moved threadSet
+	r := &round{g: g, comp: comp, at: v, accepted: g.accepting[v]}
+	var missing threadSet
 	for u := range comp {
-		if here(u) {
-			for t, is := range g.sets[g.on[u]] {
-				if is {
-					missing.add(t)
-				}
-			}
-		}
-	}
-	at, accepted, arcs := v, g.accepting[v], 0
-	// walk goes on to the nearest vertex that will do.
-	walk := func(will func(u int) bool) {
-		dist, before, by := g.breadthFirst([]int{at}, here)
-		to := -1
-		for u := range dist {
-			if dist[u] >= 0 && will(u) && (to < 0 || dist[u] < dist[to]) {
-				to = u
-			}
-		}
-		var way []arc
-		for u := to; u != at; u = before[u] {
-			way = append(way, g.arcs[before[u]][by[u]])
-		}
-		slices.Reverse(way)
-		for _, a := range way {
-			l.loop, at, arcs = step(l.loop, a), a.to, arcs+1
-			accepted = accepted || g.accepting[at]
-			if a.thread >= 0 {
-				moved.add(a.thread)
-			}
-		}
-	}
-	// take takes an arc from here that will do.
-	take := func(will func(a arc) bool) {
-		k := slices.IndexFunc(g.arcs[at], func(a arc) bool { return here(a.to) && will(a) })
-		a := g.arcs[at][k]
-		l.loop, at, arcs = step(l.loop, a), a.to, arcs+1
-		accepted = accepted || g.accepting[at]
-		if a.thread >= 0 {
-			moved.add(a.thread)
+		if r.here(u) {
+			missing.addAll(g.sets[g.on[u]])
 		}
 	}
 	for t := range 64 * len(missing) {
-		if missing.has(t) && !moved.has(t) {
-			by := func(a arc) bool { return a.thread == t && here(a.to) }
-			walk(func(u int) bool { return slices.ContainsFunc(g.arcs[u], by) })
-			if !moved.has(t) {
-				take(by)
+		if missing.has(t) && !r.moved.has(t) {
+			by := func(a arc) bool { return a.thread == t && r.here(a.to) }
+			r.walk(func(u int) bool { return slices.ContainsFunc(g.arcs[u], by) })
+			if !r.moved.has(t) {
+				r.take(by)
 			}
 		}
 	}
-	if !accepted {
-		walk(func(u int) bool { return g.accepting[u] })
+	if !r.accepted {
+		r.walk(func(u int) bool { return g.accepting[u] })
 	}
-	if at == v && arcs == 0 {
-		take(func(arc) bool { return true })
+	if r.at == v && r.arcs == 0 {
+		r.take(func(arc) bool { return true })
 	}
-	walk(func(u int) bool { return u == v })
+	r.walk(func(u int) bool { return u == v })
+	l := &strongLasso{loop: r.steps}
 	_, before, by := g.breadthFirst(g.initial, func(int) bool { return true })
 	u := v
 	for ; before[u] >= 0; u = before[u] {
-		l.stem = step(l.stem, g.arcs[before[u]][by[u]])
+		l.stem = stepOf(l.stem, g.arcs[before[u]][by[u]])
 	}
 	slices.Reverse(l.stem)
 	l.initial = g.from[slices.Index(g.initial, u)]
 	return l
+}
+
+// stepOf adds the step of an arc, if a thread makes one.
+func stepOf(steps []trace.Step, a arc) []trace.Step {
+	if a.thread >= 0 {
+		steps = append(steps, trace.Step{Thread: a.thread, Alt: a.alt})
+	}
+	return steps
+}
+
+// round is a walk within a component.
+type round struct {
+	g        *whole
+	comp     []int
+	at       int // the vertex
+	arcs     int // walked
+	steps    []trace.Step
+	moved    threadSet
+	accepted bool // an accepting vertex was met
+}
+
+// here tells whether a vertex is in the component.
+func (r *round) here(u int) bool { return r.comp[u] == r.comp[r.at] }
+
+// along walks along an arc.
+func (r *round) along(a arc) {
+	r.steps, r.at, r.arcs = stepOf(r.steps, a), a.to, r.arcs+1
+	r.accepted = r.accepted || r.g.accepting[r.at]
+	if a.thread >= 0 {
+		r.moved.add(a.thread)
+	}
+}
+
+// walk walks to the nearest vertex that will do.
+func (r *round) walk(will func(u int) bool) {
+	dist, before, by := r.g.breadthFirst([]int{r.at}, r.here)
+	to := -1
+	for u := range dist {
+		if dist[u] >= 0 && will(u) && (to < 0 || dist[u] < dist[to]) {
+			to = u
+		}
+	}
+	var way []arc
+	for u := to; u != r.at; u = before[u] {
+		way = append(way, r.g.arcs[before[u]][by[u]])
+	}
+	for _, a := range slices.Backward(way) {
+		r.along(a)
+	}
+}
+
+// take takes an arc from here, within the component, that will do.
+func (r *round) take(will func(a arc) bool) {
+	arcs := r.g.arcs[r.at]
+	r.along(arcs[slices.IndexFunc(arcs, func(a arc) bool { return r.here(a.to) && will(a) })])
 }

@@ -30,27 +30,15 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 		x, y := &cover.Spots[a], &cover.Spots[b]
 		return cmp.Or(cmp.Compare(x.Pos, y.Pos), cmp.Compare(x.Kind, y.Kind))
 	})
-	// outside tells whether everything around a spot was executed, and whether constants
-	// have a say in that.
-	outside := func(i int) (executed, fixed bool) {
-		executed = true
-		fixed = cover.Spots[i].Fixed
-		for in := cover.Spots[i].In; in >= 0; in = cover.Spots[in].In {
-			executed = executed && counts[in] > 0
-			fixed = fixed || cover.Spots[in].Fixed
-		}
-		return executed, fixed
-	}
 	// by region: the statement that the last ones stand behind
 	group, behind := map[int]int{}, map[int]int{}
 	for _, i := range order {
 		s := &cover.Spots[i]
 		at := m.position(s)
-		switch s.Kind {
-		case compile.SpotStatement, compile.SpotAssert, compile.SpotFunc:
+		if s.Counted() {
 			c.Counts = append(c.Counts, frontend.Count{Pos: at, N: counts[i]})
 		}
-		executed, fixed := outside(i)
+		executed, fixed := around(cover, counts, i)
 		if counts[i] > 0 {
 			delete(group, s.In)
 		}
@@ -70,11 +58,7 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 		case compile.SpotStatement:
 			if k, ok := group[s.In]; ok {
 				behind[k]++
-				c.Never[k].What = fmt.Sprintf("is never executed, nor are the %d statements "+
-					"after it", behind[k])
-				if behind[k] == 1 {
-					c.Never[k].What = "is never executed, nor is the statement after it"
-				}
+				c.Never[k].What = neverWith(behind[k])
 				continue
 			}
 			n.What = "is never executed"
@@ -97,6 +81,26 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 	}
 	c.Never = append(c.Never, m.empty()...)
 	return c
+}
+
+// neverWith says of a statement that it is never executed, and so many after it.
+func neverWith(more int) string {
+	if more == 1 {
+		return "is never executed, nor is the statement after it"
+	}
+	return fmt.Sprintf("is never executed, nor are the %d statements after it", more)
+}
+
+// around tells whether everything around a spot was executed, and whether constants have a say in
+// that.
+func around(cover *compile.Cover, counts []uint64, spot int) (executed, fixed bool) {
+	executed = true
+	fixed = cover.Spots[spot].Fixed
+	for in := cover.Spots[spot].In; in >= 0; in = cover.Spots[in].In {
+		executed = executed && counts[in] > 0
+		fixed = fixed || cover.Spots[in].Fixed
+	}
+	return executed, fixed
 }
 
 // empty returns the quantifiers of invariants that range over nothing, with these

@@ -188,10 +188,26 @@ func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
 	}
 	rule := lockset.Races.Of(v)
 	store := Store.Of(v)
-	switch {
-	case o.Disk != "" && store != statestore.Tree && store != statestore.Plain:
+	if o.Disk != "" && store != statestore.Tree && store != statestore.Plain {
 		return fmt.Errorf("-disk requires -store tree or plain, from which states can be "+
 			"recovered; -store %v cannot be combined with it", store)
+	}
+	if err := r.checkRaces(rule, Symmetry.Of(v), o.Validate); err != nil {
+		return err
+	}
+	if Symmetry.Of(v) != WhereItCan && o.Validate {
+		return errors.New("-symmetry cannot be combined with -validate, which repeats the " +
+			"search's steps on the original states")
+	}
+	if r.OnLocks || r.everyRule() {
+		return lockset.CheckInitThread(v)
+	}
+	return nil
+}
+
+// checkRaces refuses a rule of races that does not go with the reduction or other options.
+func (r *Reduction) checkRaces(rule lockset.Rule, s Use, validate bool) error {
+	switch {
 	case r.OnLocks && (rule == lockset.LD || rule == lockset.HB):
 		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order "+
 			"of the accesses: -por %s checks ld'; -por none checks %v, and so does -search "+
@@ -199,17 +215,12 @@ func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
 	case !r.OnLocks && !r.everyRule() && rule != lockset.None:
 		return fmt.Errorf("-races %v cannot be checked with -por %s, which skips the accesses it "+
 			"looks for: use -por none, or -search stateless, or -por locks for ld'", rule, r.Name)
-	case Symmetry.Of(v) != WhereItCan && rule != lockset.None && !r.OnLocks:
+	case s != WhereItCan && rule != lockset.None && !r.OnLocks:
 		return fmt.Errorf("-symmetry cannot be combined with -races %v, which records which "+
 			"thread did what", rule)
-	case Symmetry.Of(v) != WhereItCan && o.Validate:
-		return errors.New("-symmetry cannot be combined with -validate, which repeats the " +
-			"search's steps on the original states")
-	case rule != lockset.None && o.Validate:
+	case rule != lockset.None && validate:
 		return fmt.Errorf("-validate runs transitions on pieces of states, without the data of "+
 			"-races %v: use -races none with it", rule)
-	case r.OnLocks || r.everyRule():
-		return lockset.CheckInitThread(v)
 	}
 	return nil
 }

@@ -38,10 +38,30 @@ func (p *Program) shape(pt *Point, code []int) system.Shape {
 	if pt.Choice {
 		s |= system.MayChoose
 	}
-	// The local part alone decides what is stored and where, until something
-	// has been read.
+	c := p.count(pt, code)
+	one := c.loads+c.stores+c.others == 1 && !slices.ContainsFunc(code, func(at int) bool {
+		return accesses(p.Code[at].Op) && (effects[p.Code[at].Op].Locs != 1 || p.cyclic(at))
+	})
+	switch {
+	case c.others == 0 && (c.loads == 0 || c.loads == 1 && c.stores == 0):
+	case len(pt.Thread.Watched) == 0 && (one || c.named):
+		s |= system.MayVary
+	default:
+		s |= system.MayVary | system.MayRoam
+	}
+	return s
+}
+
+// segmentCounts says how a segment accesses shared memory. The local part alone decides what is
+// stored and where, until something has been read.
+type segmentCounts struct {
+	loads, stores, others int
+	named                 bool // each location is one that the code names
+}
+
+func (p *Program) count(pt *Point, code []int) segmentCounts {
 	loads, stores, others := 0, 0, len(pt.Thread.Watched)
-	named := true // each location is one that the code names
+	named := true
 	for _, at := range code {
 		in := &p.Code[at]
 		if in.Site >= 0 && !sabotage.Is("shape/failed") {
@@ -75,17 +95,7 @@ func (p *Program) shape(pt *Point, code []int) system.Shape {
 		}
 		named = named && e.Locs == 1 && int(address) < len(p.Consts)
 	}
-	one := loads+stores+others == 1 && !slices.ContainsFunc(code, func(at int) bool {
-		return accesses(p.Code[at].Op) && (effects[p.Code[at].Op].Locs != 1 || p.cyclic(at))
-	})
-	switch {
-	case others == 0 && (loads == 0 || loads == 1 && stores == 0):
-	case len(pt.Thread.Watched) == 0 && (one || named):
-		s |= system.MayVary
-	default:
-		s |= system.MayVary | system.MayRoam
-	}
-	return s
+	return segmentCounts{loads, stores, others, named}
 }
 
 // accesses tells whether an operation touches shared locations.

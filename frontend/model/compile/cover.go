@@ -48,6 +48,11 @@ type Spot struct {
 	counts []int // counters that are about it as they are
 }
 
+// Counted tells whether reports of coverage count the executions of the spot by line.
+func (s *Spot) Counted() bool {
+	return s.Kind == SpotStatement || s.Kind == SpotAssert || s.Kind == SpotFunc
+}
+
 // SpotKind is the kind of a spot.
 type SpotKind uint8
 

@@ -206,6 +206,26 @@ func (p *Program) forget(tt *ThreadType) {
 		return
 	}
 	code := p.reach(tt.Entry, true)
+	live := p.live(code, temps)
+	for i := range p.Points {
+		pt := &p.Points[i]
+		if pt.Thread != tt {
+			continue
+		}
+		pt.alive = slices.DeleteFunc(pt.alive, func(v *Var) bool {
+			dead := v.Name == "" && !v.mem && (pt.Ended || !live[pt.Entry][v.Reg])
+			if dead {
+				v.points = slices.DeleteFunc(v.points, func(at int) bool { return at == i })
+				v.Kept = len(v.points) > 0
+			}
+			return dead
+		})
+	}
+}
+
+// live returns the temporary registers that are read after an instruction has been reached, before
+// they are written again, by instruction.
+func (p *Program) live(code []int, temps map[int32]bool) map[int]map[int32]bool {
 	live := map[int]map[int32]bool{}
 	var succ []int
 	for changed := true; changed; {
@@ -240,20 +260,7 @@ func (p *Program) forget(tt *ThreadType) {
 			}
 		}
 	}
-	for i := range p.Points {
-		pt := &p.Points[i]
-		if pt.Thread != tt {
-			continue
-		}
-		pt.alive = slices.DeleteFunc(pt.alive, func(v *Var) bool {
-			dead := v.Name == "" && !v.mem && (pt.Ended || !live[pt.Entry][v.Reg])
-			if dead {
-				v.points = slices.DeleteFunc(v.points, func(at int) bool { return at == i })
-				v.Kept = len(v.points) > 0
-			}
-			return dead
-		})
-	}
+	return live
 }
 
 // creates tells whether threads of the type create threads.

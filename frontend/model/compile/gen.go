@@ -303,21 +303,27 @@ func (g *gen) constant(e syntax.Expr) (int64, bool) {
 		if !ok {
 			return 0, false
 		}
-		switch e.Op {
-		case syntax.Add:
-			return x + y, true
-		case syntax.Sub:
-			return x - y, true
-		case syntax.Mul:
-			return x * y, true
-		case syntax.Div:
-			if y != 0 {
-				return x / y, true
-			}
-		case syntax.Rem:
-			if y != 0 {
-				return x % y, true
-			}
+		return fold(e.Op, x, y)
+	}
+	return 0, false
+}
+
+// fold computes x op y, if op is arithmetic that has a value.
+func fold(op syntax.Op, x, y int64) (int64, bool) {
+	switch op {
+	case syntax.Add:
+		return x + y, true
+	case syntax.Sub:
+		return x - y, true
+	case syntax.Mul:
+		return x * y, true
+	case syntax.Div:
+		if y != 0 {
+			return x / y, true
+		}
+	case syntax.Rem:
+		if y != 0 {
+			return x % y, true
 		}
 	}
 	return 0, false
@@ -662,7 +668,7 @@ func (g *gen) mayFail(from int) bool {
 // the loop is.
 func (g *gen) mark(lr labelRange, used bool) {
 	name := lr.name.Name
-	end := name == "end" || strings.HasPrefix(name, "end_")
+	end := isEnd(name)
 	if !used && !end {
 		return
 	}
@@ -694,15 +700,8 @@ func (g *gen) mark(lr labelRange, used bool) {
 				backs = append(backs, at)
 			}
 		})
-		// What is behind a loop is first only if the loop has no pass.
 		for _, back := range backs {
-			top := int(g.labels[g.p.Code[back].A])
-			g.segmentWithin(top, lr.from, lr.to, nil, func(at int) {
-				in := &g.p.Code[at]
-				if in.Op == OpBound && (at < top || at > back) && slices.Contains(first, in.A) {
-					g.unclear(lr.name)
-				}
-			})
+			g.behind(lr, back, first)
 		}
 	}
 	for _, pt := range first {
@@ -712,6 +711,21 @@ func (g *gen) mark(lr labelRange, used bool) {
 		}
 		p.End = p.End || end
 	}
+}
+
+// isEnd tells whether a thread at a label may end there, as SPIN's processes at theirs.
+func isEnd(label string) bool { return label == "end" || strings.HasPrefix(label, "end_") }
+
+// behind refuses a label at whose first points what is behind a loop is, too: that is first only
+// if the loop has no pass. back is the jump to the loop's next pass.
+func (g *gen) behind(lr labelRange, back int, first []int32) {
+	top := int(g.labels[g.p.Code[back].A])
+	g.segmentWithin(top, lr.from, lr.to, nil, func(at int) {
+		in := &g.p.Code[at]
+		if in.Op == OpBound && (at < top || at > back) && slices.Contains(first, in.A) {
+			g.unclear(lr.name)
+		}
+	})
 }
 
 // unclear refuses a label once, however often its function is inlined.

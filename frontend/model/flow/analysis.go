@@ -200,20 +200,8 @@ func (a *Analysis) enter(at int, env []value) {
 		l.envs = l.envs[:1]
 		l.queued = l.queued && !grown
 	}
-	join := l.envs[0]
 	for i, v := range env {
-		old := join[i]
-		if old.set == nil && old.lo <= v.lo && v.hi <= old.hi {
-			continue
-		}
-		j := old.join(v)
-		if j.same(old) {
-			continue
-		}
-		if l.visits > patience && j.set == nil {
-			j = a.widen(old, j)
-		}
-		join[i], grown = a.fit(j), true
+		grown = a.extend(l, i, v) || grown
 	}
 	if !grown {
 		return
@@ -223,6 +211,24 @@ func (a *Analysis) enter(at int, env []value) {
 		l.queued = true
 		a.work = append(a.work, task{at, 0})
 	}
+}
+
+// extend joins a value to that of register i of the first environment, and tells whether that has
+// grown.
+func (a *Analysis) extend(l *leader, i int, v value) bool {
+	old := l.envs[0][i]
+	if old.set == nil && old.lo <= v.lo && v.hi <= old.hi {
+		return false
+	}
+	j := old.join(v)
+	if j.same(old) {
+		return false
+	}
+	if l.visits > patience && j.set == nil {
+		j = a.widen(old, j)
+	}
+	l.envs[0][i] = a.fit(j)
+	return true
 }
 
 // covers tells whether all values of b are among those of a.

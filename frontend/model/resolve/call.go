@@ -19,6 +19,39 @@ func charValue(text string) rune {
 	return r
 }
 
+// instead says what to write for methods that a function with the variable replaces: with which
+// declaration, if it must have one.
+var instead = map[string]struct {
+	write string
+	kind  TypeKind
+	typ   string
+}{
+	"Unlock":         {write: "write unlock(%s)"},
+	"TryLock":        {write: "write trylock(%s)"},
+	"RLock":          {"write rlock(%s)", RWMutex, "rwmutex"},
+	"TryRLock":       {"write tryrlock(%s)", RWMutex, "rwmutex"},
+	"RUnlock":        {"write runlock(%s)", RWMutex, "rwmutex"},
+	"Done":           {"write done(%s)", WaitGroup, "waitgroup"},
+	"Signal":         {"write signal(%s)", Cond, "cond"},
+	"Broadcast":      {"write broadcast(%s)", Cond, "cond"},
+	"Load":           {write: "write %s, with var %[1]s atomic T: reading it is one step"},
+	"CompareAndSwap": {write: "write cas(%s, old, new)"},
+}
+
+// kindOf returns the kind of the variable that an expression names, Invalid if it names none.
+func (c *checker) kindOf(e syntax.Expr) TypeKind {
+	id, ok := syntax.Unparen(e).(*syntax.Ident)
+	if !ok {
+		return Invalid
+	}
+	obj := c.scope.find(id.Name)
+	if obj != nil && (obj.Kind == SharedObj || obj.Kind == LocalObj) && c.complete(obj) &&
+		obj.Type != nil {
+		return obj.Type.Kind
+	}
+	return Invalid
+}
+
 // insteadOf says what to write here instead of a call of a method, above all of those
 // that Go's packages sync and sync/atomic have. It names the declaration that this needs
 // if the variable has another one.
@@ -27,13 +60,7 @@ func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 	if len(args) > 0 {
 		first = text(args[0])
 	}
-	kind := Invalid
-	if id, ok := syntax.Unparen(s.X).(*syntax.Ident); ok {
-		if obj := c.scope.find(id.Name); obj != nil && (obj.Kind == SharedObj ||
-			obj.Kind == LocalObj) && c.complete(obj) && obj.Type != nil {
-			kind = obj.Type.Kind
-		}
-	}
+	kind := c.kindOf(s.X)
 	// with says how to write it, and with which declaration unless it stands there.
 	with := func(write string, declared TypeKind, typ string) string {
 		if kind == declared {
@@ -41,22 +68,17 @@ func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 		}
 		return fmt.Sprintf("%s, with var %s %s", write, x, typ)
 	}
+	if in, ok := instead[s.Sel.Name]; ok && in.typ == "" {
+		return fmt.Sprintf(in.write, x)
+	} else if ok {
+		return with(fmt.Sprintf(in.write, x), in.kind, in.typ)
+	}
 	switch s.Sel.Name {
 	case "Lock":
 		if kind == RWMutex {
 			return fmt.Sprintf("write lock(%s)", x)
 		}
 		return with(fmt.Sprintf("write lock(%s)", x), Mutex, "mutex")
-	case "Unlock":
-		return fmt.Sprintf("write unlock(%s)", x)
-	case "TryLock":
-		return fmt.Sprintf("write trylock(%s)", x)
-	case "RLock":
-		return with(fmt.Sprintf("write rlock(%s)", x), RWMutex, "rwmutex")
-	case "TryRLock":
-		return with(fmt.Sprintf("write tryrlock(%s)", x), RWMutex, "rwmutex")
-	case "RUnlock":
-		return with(fmt.Sprintf("write runlock(%s)", x), RWMutex, "rwmutex")
 	case "Add":
 		switch kind {
 		case WaitGroup:
@@ -67,8 +89,6 @@ func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 		}
 		return fmt.Sprintf("write add(%s, %s), with var %[1]s waitgroup; or atomic { %[1]s += "+
 			"%[2]s }, with var %[1]s atomic int", x, first)
-	case "Done":
-		return with(fmt.Sprintf("write done(%s)", x), WaitGroup, "waitgroup")
 	case "Wait":
 		switch kind {
 		case WaitGroup:
@@ -78,20 +98,13 @@ func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 		}
 		return fmt.Sprintf("write wait(%s), with var %[1]s waitgroup; wait(%[1]s, m), with var "+
 			"%[1]s cond and the mutex m", x)
-	case "Signal":
-		return with(fmt.Sprintf("write signal(%s)", x), Cond, "cond")
-	case "Broadcast":
-		return with(fmt.Sprintf("write broadcast(%s)", x), Cond, "cond")
-	case "Load":
-		return fmt.Sprintf("write %s, with var %[1]s atomic T: reading it is one step", x)
 	case "Store":
 		return fmt.Sprintf("write %s = %s, with var %[1]s atomic T: writing it is one step", x,
 			first)
-	case "CompareAndSwap":
-		return fmt.Sprintf("write cas(%s, old, new)", x)
 	case "Swap":
 		return fmt.Sprintf("write atomic { y = %s; %[1]s = %s }", x, first)
-	case "Do":
+	}
+	if s.Sel.Name == "Do" {
 		return "do something once with a variable: if cas(done, false, true) { ... }"
 	}
 	return fmt.Sprintf("write a function and call it with %s as an argument", x)
@@ -250,35 +263,27 @@ func (c *checker) conversion(e *syntax.CallExpr, obj *Object) operand {
 				from.Elem.Underlying() == t.Elem.Underlying()
 	}
 	if !ok {
-		hint := ""
-		if from.isBool() && t.Kind == Int {
-			hint = "; write if"
-		} else if from.Kind == Scalarset || t.Kind == Scalarset {
-			hint = "; the names are interchangeable, so they have no numbers"
-		} else if from.isInt() && t.Kind == Bool {
-			hint = "; compare it: " + text(e.Args[0]) + " != 0"
-		}
-		c.errorf(e, "cannot convert %s to %s%s", c.show(&x), t, hint)
+		c.errorf(e, "cannot convert %s to %s%s", c.show(&x), t, conversionHint(from, t, e.Args[0]))
 		return bad()
 	}
 	c.convert(&x, t)
 	return value(t)
 }
 
+func conversionHint(from, t *Type, e syntax.Expr) string {
+	switch {
+	case from.isBool() && t.Kind == Int:
+		return "; write if"
+	case from.Kind == Scalarset || t.Kind == Scalarset:
+		return "; the names are interchangeable, so they have no numbers"
+	case from.isInt() && t.Kind == Bool:
+		return "; compare it: " + text(e) + " != 0"
+	}
+	return ""
+}
+
 func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
-	want := builtins[name]
-	if n := len(e.Args); n < want.min || want.max >= 0 && n > want.max {
-		c.arguments(e)
-		switch {
-		case want.max < 0:
-			c.errorf(e, "%s needs an operand", name)
-		case name == "choose" && n == 0:
-			c.errorf(e, "choose has two operands, the bounds: choose(lo, hi)")
-		case want.max > want.min:
-			c.errorf(e, "%s has %d or %d operands, but got %d", name, want.min, want.max, n)
-		default:
-			c.errorf(e, "%s has %s, but got %d", name, human.Plural(want.min, "operand"), n)
-		}
+	if !c.arity(e, name) {
 		return bad()
 	}
 	switch name {
@@ -320,6 +325,26 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		return operand{mode: mNone, typ: voidType}
 	}
 	return c.lock(e, name)
+}
+
+// arity checks the number of operands of a builtin function.
+func (c *checker) arity(e *syntax.CallExpr, name string) bool {
+	want, n := builtins[name], len(e.Args)
+	if n >= want.min && (want.max < 0 || n <= want.max) {
+		return true
+	}
+	c.arguments(e)
+	switch {
+	case want.max < 0:
+		c.errorf(e, "%s needs an operand", name)
+	case name == "choose" && n == 0:
+		c.errorf(e, "choose has two operands, the bounds: choose(lo, hi)")
+	case want.max > want.min:
+		c.errorf(e, "%s has %d or %d operands, but got %d", name, want.min, want.max, n)
+	default:
+		c.errorf(e, "%s has %s, but got %d", name, human.Plural(want.min, "operand"), n)
+	}
+	return false
 }
 
 // effect reports an operation with an effect where none is allowed.

@@ -158,19 +158,7 @@ func (c *checker) ident(e *syntax.Ident) operand {
 	}
 	switch obj.Kind {
 	case ConstObj:
-		switch {
-		case obj.Type == untypedNil:
-			return value(untypedNil)
-		case obj == c.universe.names["iota"]:
-			if c.iota == nil {
-				c.errorf(e, "iota is allowed only in a constant declaration")
-				return bad()
-			}
-			return constOf(untypedInt, c.iota)
-		case c.value[obj] == nil:
-			return bad()
-		}
-		return constOf(obj.Type, c.value[obj])
+		return c.namedConstant(e, obj)
 	case TypeObj:
 		return operand{mode: mType, typ: obj.Type, obj: obj}
 	case SharedObj:
@@ -196,6 +184,23 @@ func (c *checker) ident(e *syntax.Ident) operand {
 	}
 	c.errorf(e, "%s is %s, not a value", e.Name, kindName(obj.Kind))
 	return bad()
+}
+
+// namedConstant is the use of a declared constant.
+func (c *checker) namedConstant(e *syntax.Ident, obj *Object) operand {
+	switch {
+	case obj.Type == untypedNil:
+		return value(untypedNil)
+	case obj == c.universe.names["iota"]:
+		if c.iota == nil {
+			c.errorf(e, "iota is allowed only in a constant declaration")
+			return bad()
+		}
+		return constOf(untypedInt, c.iota)
+	case c.value[obj] == nil:
+		return bad()
+	}
+	return constOf(obj.Type, c.value[obj])
 }
 
 func (c *checker) intLit(e *syntax.IntLit) operand {
@@ -348,49 +353,53 @@ func (c *checker) assign(x *operand, t *Type, where string) {
 		return // a channel becomes a reference to it
 	}
 	c.wholeArray(x.expr, t)
-	if o := t.object(); o != "" {
-		_, lit := syntax.Unparen(x.expr).(*syntax.CompositeLit)
-		if !lit || !c.sharedInit {
-			if t.isLock() || t.Kind == Chan {
-				fail("%s cannot be assigned or copied", o)
-			} else {
-				fail("%s contains %s, which cannot be assigned or copied", t, o)
-			}
-			return
-		}
+	_, lit := syntax.Unparen(x.expr).(*syntax.CompositeLit)
+	if o := t.object(); o != "" && !(lit && c.sharedInit) {
+		fail("%s cannot be assigned or copied", holder(t, o))
+		return
 	}
 	if x.typ.untyped() {
 		if !c.convertible(x, t) {
-			hint := ""
-			if x.typ.Kind == UntypedInt && t.Kind == Bool {
-				hint = "; write true or false"
-			}
-			fail("cannot use %s as %s in %s%s", c.show(x), t, where, hint)
+			fail("cannot use %s as %s in %s%s", c.show(x), t, where, assignHint(x, t))
 			return
 		}
 		c.convert(x, t)
 		return
 	}
-	if x.typ == t {
+	if x.typ == t || x.typ.Underlying() == t.Underlying() && (x.typ.Name == "" || t.Name == "") {
 		return
 	}
-	if x.typ.Underlying() == t.Underlying() && (x.typ.Name == "" || t.Name == "") {
-		return
+	fail("cannot use %s as %s in %s%s", c.show(x), t, where, assignHint(x, t))
+}
+
+// holder says what a value of type t is that has an object o in it.
+func holder(t *Type, o string) string {
+	if t.isLock() || t.Kind == Chan {
+		return o
 	}
-	hint := ""
+	return fmt.Sprintf("%s contains %s, which", t, o)
+}
+
+// assignHint says how to write what was probably meant by an assignment to a variable of type t;
+// "" if that is not known.
+func assignHint(x *operand, t *Type) string {
 	switch {
+	case x.typ.Kind == UntypedInt && t.Kind == Bool:
+		return "; write true or false"
+	case x.typ.untyped():
+		return ""
 	case x.typ.Kind == Int && t.Kind == Int:
-		hint = fmt.Sprintf("; convert it: %s(%s)", t, text(syntax.Unparen(x.expr)))
+		return fmt.Sprintf("; convert it: %s(%s)", t, text(syntax.Unparen(x.expr)))
 	case t.Kind == Pointer && t.Elem == x.typ && x.mode == mVar && x.shared:
-		hint = "; did you mean &" + text(x.expr) + "?"
+		return "; did you mean &" + text(x.expr) + "?"
 	case x.typ.Kind == Pointer && x.typ.Elem == t:
-		hint = "; did you mean *" + text(x.expr) + "?"
+		return "; did you mean *" + text(x.expr) + "?"
 	case x.typ.Kind == Chan && x.typ.Elem == t:
-		hint = "; did you mean <-" + text(x.expr) + "?"
+		return "; did you mean <-" + text(x.expr) + "?"
 	case x.typ.isInt() && t.Kind == Bool:
-		hint = "; compare it: " + text(x.expr) + " != 0"
+		return "; compare it: " + text(x.expr) + " != 0"
 	}
-	fail("cannot use %s as %s in %s%s", c.show(x), t, where, hint)
+	return ""
 }
 
 // copies reports an operand whose value cannot be copied into a new variable.
@@ -547,18 +556,7 @@ func (c *checker) binary(x, y *operand, op syntax.Op, e syntax.Node) operand {
 		return bad()
 	}
 	if op == syntax.LAnd || op == syntax.LOr {
-		if !x.typ.isBool() {
-			c.operands(x, y, op, "bools", e)
-			return bad()
-		}
-		if x.mode == mConst && y.mode == mConst {
-			a, b := x.val.Sign() != 0, y.val.Sign() != 0
-			if op == syntax.LAnd {
-				return constOf(x.typ, boolInt(a && b))
-			}
-			return constOf(x.typ, boolInt(a || b))
-		}
-		return value(x.typ)
+		return c.logical(x, y, op, e)
 	}
 	if !x.typ.isInt() {
 		c.operands(x, y, op, "integers", e)
@@ -571,28 +569,49 @@ func (c *checker) binary(x, y *operand, op syntax.Op, e syntax.Node) operand {
 	if x.mode != mConst || y.mode != mConst {
 		return value(x.typ)
 	}
+	return c.fitting(e, constOf(x.typ, arithmetic(op, x.val, y.val)))
+}
+
+// logical checks x && y and x || y.
+func (c *checker) logical(x, y *operand, op syntax.Op, e syntax.Node) operand {
+	if !x.typ.isBool() {
+		c.operands(x, y, op, "bools", e)
+		return bad()
+	}
+	if x.mode == mConst && y.mode == mConst {
+		a, b := x.val.Sign() != 0, y.val.Sign() != 0
+		if op == syntax.LAnd {
+			return constOf(x.typ, boolInt(a && b))
+		}
+		return constOf(x.typ, boolInt(a || b))
+	}
+	return value(x.typ)
+}
+
+// arithmetic computes a op b, where b is not 0 if op divides.
+func arithmetic(op syntax.Op, a, b *big.Int) *big.Int {
 	v := new(big.Int)
 	switch op {
 	case syntax.Add:
-		v.Add(x.val, y.val)
+		v.Add(a, b)
 	case syntax.Sub:
-		v.Sub(x.val, y.val)
+		v.Sub(a, b)
 	case syntax.Mul:
-		v.Mul(x.val, y.val)
+		v.Mul(a, b)
 	case syntax.Div:
-		v.Quo(x.val, y.val)
+		v.Quo(a, b)
 	case syntax.Rem:
-		v.Rem(x.val, y.val)
+		v.Rem(a, b)
 	case syntax.And:
-		v.And(x.val, y.val)
+		v.And(a, b)
 	case syntax.Or:
-		v.Or(x.val, y.val)
+		v.Or(a, b)
 	case syntax.Xor:
-		v.Xor(x.val, y.val)
+		v.Xor(a, b)
 	case syntax.AndNot:
-		v.AndNot(x.val, y.val)
+		v.AndNot(a, b)
 	}
-	return c.fitting(e, constOf(x.typ, v))
+	return v
 }
 
 // operands reports operands of the wrong type.
@@ -844,32 +863,38 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 		return bad()
 	}
 	if t.Index != nil {
-		switch {
-		case i.typ == untypedNil:
-			c.errorf(e.Index, "nil is not a valid index")
-			return bad()
-		case i.typ != t.Index:
-			c.errorf(e.Index, "%s is indexed by %s; %s is not one", text(e.X), t.Index, c.show(&i))
-			return bad()
+		if i.typ == t.Index {
+			return operand{mode: mVar, typ: t.Elem, shared: shared}
 		}
-		return operand{mode: mVar, typ: t.Elem, shared: shared}
-	}
-	if i.typ.Kind == Scalarset {
-		c.errorf(e.Index, "%s is not a number: declare an array that it indexes as [%s]%s",
-			c.show(&i), i.typ, t.Elem)
+		if i.typ == untypedNil {
+			c.errorf(e.Index, "nil is not a valid index")
+		} else {
+			c.errorf(e.Index, "%s is indexed by %s; %s is not one", text(e.X), t.Index, c.show(&i))
+		}
 		return bad()
 	}
-	if !i.typ.isInt() {
-		c.errorf(e.Index, "an index must be an integer; %s is not", c.show(&i))
-		return bad()
-	}
-	if i.mode == mConst && (i.val.Sign() < 0 || i.val.Cmp(big.NewInt(int64(t.Len))) >= 0) {
-		c.errorf(e.Index, "the index %s is out of bounds: %s has %d elements, 0 to %d",
-			short(i.val), text(e.X), t.Len, t.Len-1)
+	if !c.indexNumber(e, &x, &i, t) {
 		return bad()
 	}
 	c.defaultType(&i)
 	return operand{mode: mVar, typ: t.Elem, shared: shared}
+}
+
+// indexNumber checks the index of an array whose indices are numbers.
+func (c *checker) indexNumber(e *syntax.IndexExpr, x, i *operand, t *Type) bool {
+	switch {
+	case i.typ.Kind == Scalarset:
+		c.errorf(e.Index, "%s is not a number: declare an array that it indexes as [%s]%s",
+			c.show(i), i.typ, t.Elem)
+	case !i.typ.isInt():
+		c.errorf(e.Index, "an index must be an integer; %s is not", c.show(i))
+	case i.mode == mConst && (i.val.Sign() < 0 || i.val.Cmp(big.NewInt(int64(t.Len))) >= 0):
+		c.errorf(e.Index, "the index %s is out of bounds: %s has %d elements, 0 to %d",
+			short(i.val), text(e.X), t.Len, t.Len-1)
+	default:
+		return true
+	}
+	return false
 }
 
 // isPlace reports a struct or array that is not in a variable, so that its

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cpor/frontend/model/syntax"
@@ -379,16 +378,15 @@ func (c *checker) override(obj *Object, v *big.Int) *big.Int {
 	what := fmt.Sprintf("-D %s=%s", obj.Name, val)
 	val = strings.TrimSpace(val)
 	if obj.Type.isBool() {
-		b, err := strconv.ParseBool(val)
-		if err != nil || val != "true" && val != "false" {
-			c.list.Add(source.NoPos, source.NoPos, "%s: %s is a bool: its value is true or false",
-				what, obj.Name)
-			return v
-		}
-		if b {
+		switch val {
+		case "true":
 			return big.NewInt(1)
+		case "false":
+			return new(big.Int)
 		}
-		return new(big.Int)
+		c.list.Add(source.NoPos, source.NoPos, "%s: %s is a bool: its value is true or false",
+			what, obj.Name)
+		return v
 	}
 	var n *big.Int
 	if len(val) <= 200 {
@@ -691,8 +689,15 @@ func (c *checker) starts(b *body, seen map[*body]bool) bool {
 	return false
 }
 
-// checkCalls reports recursion, and rendezvous in functions called in atomic blocks.
+// checkCalls checks what functions do whom others call.
 func (c *checker) checkCalls() {
+	c.checkRecursion()
+	c.checkAssumes()
+	c.checkRendezvous()
+}
+
+// checkRecursion reports functions that call themselves, if through others.
+func (c *checker) checkRecursion() {
 	done := map[*Object]bool{}
 	var path []*Object
 	var visit func(obj *Object)
@@ -720,7 +725,10 @@ func (c *checker) checkCalls() {
 	for _, f := range c.prog.Funcs {
 		visit(f)
 	}
+}
 
+// checkRendezvous reports functions with unbuffered channels that are called in atomic blocks.
+func (c *checker) checkRendezvous() {
 	// meets returns an operation on an unbuffered channel that a call leads to.
 	var meets func(obj *Object, seen map[*Object]bool) (source.Pos, bool)
 	meets = func(obj *Object, seen map[*Object]bool) (source.Pos, bool) {
@@ -741,31 +749,6 @@ func (c *checker) checkCalls() {
 		}
 		return 0, false
 	}
-	// No thread comes to an assume.
-	told := map[syntax.Node]bool{}
-	var assumes func(thread *Object, b *body, seen map[*body]bool)
-	assumes = func(thread *Object, b *body, seen map[*body]bool) {
-		if b == nil || seen[b] {
-			return
-		}
-		seen[b] = true
-		if b.assumes != nil && !told[b.assumes] {
-			told[b.assumes] = true
-			c.errorf(b.assumes, "assume is allowed only in init, and the thread %s calls %s: a "+
-				"thread waits with await", thread.Name, b.obj.Name)
-		}
-		for _, call := range b.calls {
-			assumes(thread, c.bodies[call.callee], seen)
-		}
-	}
-	for _, t := range c.prog.Threads {
-		if b := c.bodies[t]; b != nil {
-			for _, call := range b.calls {
-				assumes(t, c.bodies[call.callee], map[*body]bool{})
-			}
-		}
-	}
-
 	report := func(b *body) {
 		for _, call := range b.calls {
 			if !call.atomic {
@@ -789,6 +772,33 @@ func (c *checker) checkCalls() {
 	}
 	if c.init != nil {
 		report(c.init)
+	}
+}
+
+// checkAssumes reports threads that call functions with an assume.
+func (c *checker) checkAssumes() {
+	told := map[syntax.Node]bool{}
+	var assumes func(thread *Object, b *body, seen map[*body]bool)
+	assumes = func(thread *Object, b *body, seen map[*body]bool) {
+		if b == nil || seen[b] {
+			return
+		}
+		seen[b] = true
+		if b.assumes != nil && !told[b.assumes] {
+			told[b.assumes] = true
+			c.errorf(b.assumes, "assume is allowed only in init, and the thread %s calls %s: a "+
+				"thread waits with await", thread.Name, b.obj.Name)
+		}
+		for _, call := range b.calls {
+			assumes(thread, c.bodies[call.callee], seen)
+		}
+	}
+	for _, t := range c.prog.Threads {
+		if b := c.bodies[t]; b != nil {
+			for _, call := range b.calls {
+				assumes(t, c.bodies[call.callee], map[*body]bool{})
+			}
+		}
 	}
 }
 

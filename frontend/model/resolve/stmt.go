@@ -152,14 +152,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 	case *syntax.AssignStmt:
 		c.assignStmt(s)
 	case *syntax.IncDecStmt:
-		x := c.lvalue(s.X)
-		switch {
-		case x.mode == mInvalid:
-		case x.typ == nil:
-			c.errorf(s.X, "_ has no value")
-		case x.typ.Kind != Int:
-			c.errorf(s, "++ and -- need an integer; %s is not", c.show(&x))
-		}
+		c.incDec(s)
 	case *syntax.IfStmt:
 		c.scoped(func() {
 			if s.Init != nil {
@@ -194,17 +187,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 			c.inside(target{label, false}, func() { c.switchStmt(s) })
 		})
 	case *syntax.SelectStmt:
-		c.inside(target{label, false}, func() {
-			for _, k := range s.Cases {
-				c.scoped(func() {
-					c.eachCase(k)
-					if k.Comm != nil {
-						c.stmt(k.Comm)
-					}
-					c.stmts(k.Body)
-				})
-			}
-		})
+		c.inside(target{label, false}, func() { c.selectStmt(s) })
 	case *syntax.ChooseStmt:
 		for _, k := range s.Cases {
 			c.block(k.Body)
@@ -238,6 +221,30 @@ func (c *checker) stmt(s syntax.Stmt) {
 		c.condition(s.Cond, "the condition of an assert")
 	case *syntax.BadStmt:
 		c.badStmt(s)
+	}
+}
+
+// incDec checks x++ and x--.
+func (c *checker) incDec(s *syntax.IncDecStmt) {
+	x := c.lvalue(s.X)
+	switch {
+	case x.mode == mInvalid:
+	case x.typ == nil:
+		c.errorf(s.X, "_ has no value")
+	case x.typ.Kind != Int:
+		c.errorf(s, "++ and -- need an integer; %s is not", c.show(&x))
+	}
+}
+
+func (c *checker) selectStmt(s *syntax.SelectStmt) {
+	for _, k := range s.Cases {
+		c.scoped(func() {
+			c.eachCase(k)
+			if k.Comm != nil {
+				c.stmt(k.Comm)
+			}
+			c.stmts(k.Body)
+		})
 	}
 }
 
@@ -583,17 +590,7 @@ func (c *checker) define(s *syntax.AssignStmt) {
 
 func (c *checker) rangeClause(s *syntax.RangeStmt) {
 	if names := c.namesOf(s.X); names != nil {
-		if s.Value != nil {
-			c.errorf(s.Value, "a range over %s has one variable", names)
-		}
-		if c.body != c.init {
-			c.errorf(s.X, "a range over %s would distinguish the names by its order: it is "+
-				"allowed only in init; a thread takes any of them with choose(%[1]s), or all in "+
-				"await(forall p in %[1]s { ... })", names)
-		}
-		over := operand{mode: mType, typ: names, expr: s.X}
-		c.rangeVar(s, s.Key, names, &over)
-		c.rangeVar(s, s.Value, invalidType, &over)
+		c.rangeNames(s, names)
 		return
 	}
 	x := c.expr(s.X, nil)
@@ -641,6 +638,21 @@ func (c *checker) rangeClause(s *syntax.RangeStmt) {
 	if s.Value != nil {
 		c.rangeVar(s, s.Value, val, &x)
 	}
+}
+
+// rangeNames checks a range over a type of interchangeable names.
+func (c *checker) rangeNames(s *syntax.RangeStmt, names *Type) {
+	if s.Value != nil {
+		c.errorf(s.Value, "a range over %s has one variable", names)
+	}
+	if c.body != c.init {
+		c.errorf(s.X, "a range over %s would distinguish the names by its order: it is "+
+			"allowed only in init; a thread takes any of them with choose(%[1]s), or all in "+
+			"await(forall p in %[1]s { ... })", names)
+	}
+	over := operand{mode: mType, typ: names, expr: s.X}
+	c.rangeVar(s, s.Key, names, &over)
+	c.rangeVar(s, s.Value, invalidType, &over)
 }
 
 // rangeTarget returns the type of the variable that a range assigns.
@@ -874,19 +886,7 @@ func terminatesLabeled(s syntax.Stmt, label string) bool {
 	case *syntax.ForStmt:
 		return s.Cond == nil && !breaks(s.Body.Stmts, label, true)
 	case *syntax.SwitchStmt:
-		hasDefault := false
-		for _, k := range s.Cases {
-			hasDefault = hasDefault || k.Default
-			through := false
-			if n := len(k.Body); n > 0 {
-				b, ok := k.Body[n-1].(*syntax.BranchStmt)
-				through = ok && b.Tok == syntax.Fallthrough
-			}
-			if !through && !listTerminates(k.Body) || breaks(k.Body, label, true) {
-				return false
-			}
-		}
-		return hasDefault
+		return switchTerminates(s, label)
 	case *syntax.SelectStmt:
 		for _, k := range s.Cases {
 			if !listTerminates(k.Body) || breaks(k.Body, label, true) {
@@ -906,6 +906,22 @@ func terminatesLabeled(s syntax.Stmt, label string) bool {
 		return terminates(s)
 	}
 	return false
+}
+
+func switchTerminates(s *syntax.SwitchStmt, label string) bool {
+	hasDefault := false
+	for _, k := range s.Cases {
+		hasDefault = hasDefault || k.Default
+		through := false
+		if n := len(k.Body); n > 0 {
+			b, ok := k.Body[n-1].(*syntax.BranchStmt)
+			through = ok && b.Tok == syntax.Fallthrough
+		}
+		if !through && !listTerminates(k.Body) || breaks(k.Body, label, true) {
+			return false
+		}
+	}
+	return hasDefault
 }
 
 func listTerminates(list []syntax.Stmt) bool {

@@ -102,18 +102,24 @@ func (c *checker) symmetric(e syntax.Node, inside bool) {
 				return false
 			}
 		case *syntax.FoldExpr:
-			if c.exchanged(&x.Domain) != nil {
-				if t := c.prog.Types[x]; x.Op == syntax.Sum && t != nil && t.Signed {
-					c.errorf(x, "whether a sum of numbers that can be negative gets too large "+
-						"depends on the order of the threads, which are symmetric: convert to an "+
-						"unsigned type")
-				}
-				c.symmetric(x.X, true)
-				return false
-			}
+			return !c.symmetricFold(x)
 		}
 		return true
 	})
+}
+
+// symmetricFold checks a sum or the like over symmetric threads, and tells whether it is one.
+func (c *checker) symmetricFold(x *syntax.FoldExpr) bool {
+	if c.exchanged(&x.Domain) == nil {
+		return false
+	}
+	if t := c.prog.Types[x]; x.Op == syntax.Sum && t != nil && t.Signed {
+		c.errorf(x, "whether a sum of numbers that can be negative gets too large "+
+			"depends on the order of the threads, which are symmetric: convert to an "+
+			"unsigned type")
+	}
+	c.symmetric(x.X, true)
+	return true
 }
 
 // scalarset returns a new type of names that can be exchanged.

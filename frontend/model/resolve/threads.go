@@ -258,8 +258,20 @@ func (k *census) passes(s *syntax.ForStmt) int64 {
 	if from == nil || to == nil || !from.IsInt64() || !to.IsInt64() {
 		return -1
 	}
+	if assigns(s.Body, is) {
+		return -1
+	}
+	n := to.Int64() - from.Int64()
+	if cond.Op == syntax.Le {
+		n++
+	}
+	return max(n, 0)
+}
+
+// assigns tells whether a statement assigns to an expression that is one.
+func assigns(body syntax.Stmt, is func(syntax.Expr) bool) bool {
 	assigned := false
-	syntax.Walk(s.Body, func(n syntax.Node) bool {
+	syntax.Walk(body, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.AssignStmt:
 			for _, e := range n.Lhs {
@@ -272,12 +284,5 @@ func (k *census) passes(s *syntax.ForStmt) int64 {
 		}
 		return true
 	})
-	if assigned {
-		return -1
-	}
-	n := to.Int64() - from.Int64()
-	if cond.Op == syntax.Le {
-		n++
-	}
-	return max(n, 0)
+	return assigned
 }

@@ -80,80 +80,10 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 		return c.canonical(Type{Kind: Pointer, Elem: elem})
 
 	case *syntax.ArrayType:
-		if e.Len == nil {
-			c.typ(e.Elem, at)
-			c.errorf(e, "[...] is allowed only in a literal: [...]int{1, 2, 3}")
-			return invalidType
-		}
-		var n int64
-		ok := true
-		index := c.namesOf(e.Len)
-		if index != nil {
-			n = int64(index.Len)
-		} else {
-			n, ok = c.constInt(e.Len, "the length of an array")
-		}
-		inner := at
-		if at == elemPlace || at == ptrPlace {
-			inner = fieldPlace
-		}
-		elem := c.typ(e.Elem, inner)
-		if !ok {
-			return invalidType
-		}
-		if n < 1 {
-			c.errorf(e.Len, "the length of an array is at least 1, not %d", n)
-			return invalidType
-		}
-		if n > maxCells {
-			c.errorf(e, "the state is too large: this array has more than %d elements", maxCells)
-			return invalidType
-		}
-		t := c.canonical(Type{Kind: Array, Elem: elem, Len: int(n), Index: index})
-		c.whenKnown(func() {
-			if elem.cells() <= maxCells && t.cells() > maxCells {
-				c.errorf(e, "the state is too large: this array has more than %d elements",
-					maxCells)
-			}
-		})
-		return t
+		return c.arrayType(e, at)
 
 	case *syntax.StructType:
-		var fields []Field
-		seen := map[string]*syntax.Ident{}
-		ok := true
-		for _, f := range e.Fields {
-			t, atomic := c.atomic(f.Type, fieldPlace)
-			if f.Name.Name == "_" {
-				c.errorf(f.Name, "a field needs a name")
-				ok = false
-				continue
-			}
-			if old := seen[f.Name.Name]; old != nil {
-				c.errorf(f.Name, "the field %s is declared twice", f.Name.Name).Note(old.Pos(),
-					"the other declaration")
-				ok = false
-				continue
-			}
-			seen[f.Name.Name] = f.Name
-			fields = append(fields, Field{f.Name.Name, t, atomic})
-		}
-		if !ok {
-			return invalidType
-		}
-		t := c.canonical(Type{Kind: Struct, Fields: fields})
-		c.whenKnown(func() {
-			for _, f := range fields {
-				if f.Type.cells() > maxCells {
-					return // told there
-				}
-			}
-			if t.cells() > maxCells {
-				c.errorf(e, "the state is too large: this struct has more than %d elements",
-					maxCells)
-			}
-		})
-		return t
+		return c.structType(e)
 
 	case *syntax.ChanType:
 		return c.chanType(e, at)
@@ -175,6 +105,84 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 			hint)
 	}
 	return invalidType
+}
+
+func (c *checker) arrayType(e *syntax.ArrayType, at typePlace) *Type {
+	if e.Len == nil {
+		c.typ(e.Elem, at)
+		c.errorf(e, "[...] is allowed only in a literal: [...]int{1, 2, 3}")
+		return invalidType
+	}
+	var n int64
+	ok := true
+	index := c.namesOf(e.Len)
+	if index != nil {
+		n = int64(index.Len)
+	} else {
+		n, ok = c.constInt(e.Len, "the length of an array")
+	}
+	inner := at
+	if at == elemPlace || at == ptrPlace {
+		inner = fieldPlace
+	}
+	elem := c.typ(e.Elem, inner)
+	if !ok {
+		return invalidType
+	}
+	if n < 1 {
+		c.errorf(e.Len, "the length of an array is at least 1, not %d", n)
+		return invalidType
+	}
+	if n > maxCells {
+		c.errorf(e, "the state is too large: this array has more than %d elements", maxCells)
+		return invalidType
+	}
+	t := c.canonical(Type{Kind: Array, Elem: elem, Len: int(n), Index: index})
+	c.whenKnown(func() {
+		if elem.cells() <= maxCells && t.cells() > maxCells {
+			c.errorf(e, "the state is too large: this array has more than %d elements",
+				maxCells)
+		}
+	})
+	return t
+}
+
+func (c *checker) structType(e *syntax.StructType) *Type {
+	var fields []Field
+	seen := map[string]*syntax.Ident{}
+	ok := true
+	for _, f := range e.Fields {
+		t, atomic := c.atomic(f.Type, fieldPlace)
+		if f.Name.Name == "_" {
+			c.errorf(f.Name, "a field needs a name")
+			ok = false
+			continue
+		}
+		if old := seen[f.Name.Name]; old != nil {
+			c.errorf(f.Name, "the field %s is declared twice", f.Name.Name).Note(old.Pos(),
+				"the other declaration")
+			ok = false
+			continue
+		}
+		seen[f.Name.Name] = f.Name
+		fields = append(fields, Field{f.Name.Name, t, atomic})
+	}
+	if !ok {
+		return invalidType
+	}
+	t := c.canonical(Type{Kind: Struct, Fields: fields})
+	c.whenKnown(func() {
+		for _, f := range fields {
+			if f.Type.cells() > maxCells {
+				return // told there
+			}
+		}
+		if t.cells() > maxCells {
+			c.errorf(e, "the state is too large: this struct has more than %d elements",
+				maxCells)
+		}
+	})
+	return t
 }
 
 // atomic resolves the type of a shared variable or of a field, which may be atomic T.

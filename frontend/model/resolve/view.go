@@ -84,6 +84,11 @@ func (c *checker) pattern(e syntax.Expr, t *Type) {
 		}
 		return
 	}
+	c.structPattern(lit, t)
+}
+
+// structPattern checks a pattern that is a literal of a struct.
+func (c *checker) structPattern(lit *syntax.CompositeLit, t *Type) {
 	if lit.Type != nil {
 		if lt := c.typ(lit.Type, fieldPlace); lt != t {
 			if lt.Kind != Invalid {
