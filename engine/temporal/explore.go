@@ -771,10 +771,11 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 	return true
 }
 
-// transitions executes the transitions that belong to the graph: those that the worker who claimed the
-// state has decided on, or, if it is this one, those that it decides on. It returns false if the
-// search has to stop or some may be missing.
-func (x *expander) transitions(mine bool, ample uint32, path func() []statestore.Ref) (uint32, bool) {
+// transitions executes the transitions that belong to the graph: those that the worker who
+// claimed the state has decided on, or, if it is this one, those that it decides on. It returns
+// false if the search has to stop or some may be missing.
+func (x *expander) transitions(mine bool, ample uint32, path func() []statestore.Ref) (uint32,
+	bool) {
 	s := x.s
 	switch {
 	case mine:
