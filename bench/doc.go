@@ -28,6 +28,7 @@
 //	scale.go      speed-up over the number of workers
 //	peers.go      SPIN on the same systems (spin.go), taking turns
 //	corpus.go     SPIN on Promela models as they are
+//	reductions.go every reduction on every model, and SPIN's
 //	grid.go       tables for terminals; report.go, plot.go: the HTML page
 //
 // Figures are compared as ratios of runs that took turns on the same machine;

@@ -34,6 +34,7 @@ const (
 // options are what the command line says.
 type options struct {
 	limit     time.Duration
+	limited   bool // it was given
 	rounds    int
 	dir       string
 	workers   int
@@ -93,7 +94,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 	s := &Session{
 		Names: names, Params: o.params, POR: o.por, Workers: o.workers, Limit: o.limit,
 		MaxMemory: o.memory(), Large: o.large, Transitions: o.trans,
-		rounds: o.rounds, runner: runner, dir: o.dir, stderr: stderr,
+		rounds: o.rounds, limited: o.limited, runner: runner, dir: o.dir, stderr: stderr,
 		results: &Results{
 			Command:      args,
 			Machine:      thisMachine(),
@@ -173,7 +174,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
 	f := cliflag.New("bench")
 	f.DurationVar(&o.limit, "limit", 60*time.Second,
-		"end a run after this `time`; its row then says so")
+		"end a run after this `time`; its row then says so (in reduction 10s by itself)")
 	f.IntVar(&o.rounds, "rounds", 0, "repeat each run `n` times (default: 3, in peers 5; in "+
 		"table1 runs over 2 s only once)")
 	f.StringVar(&o.dir, "o", "", "write the results to this new or empty `directory` (default "+
@@ -182,7 +183,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.Var((*cliflag.Size)(&o.maxMemory), "max-memory",
 		"end a run before it takes more memory than this `size` (default: 80% of what is free)")
 	f.StringVar(&o.por, "por", "", "the `reduction` of the runs of scale, or the only one of "+
-		"compare, as in cpor run")
+		"compare and reduction, as in cpor run")
 	f.Func("D", "take only rows with NAME=VALUE; in scale, compare and peers, run the model with "+
 		"it: -D `NAME=VALUE`", func(s string) error {
 		name, value, err := cliflag.Assignment(s)
@@ -202,6 +203,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		}
 		return nil, err
 	}
+	f.Visit(func(g *flag.Flag) { o.limited = o.limited || g.Name == "limit" })
 	if o.por != "" && !slices.Contains(engine.Names(""), o.por) {
 		return nil, fmt.Errorf("-por %s: %w", o.por, engine.Unknown("", o.por))
 	}
@@ -230,7 +232,17 @@ Tables:`)
 	for _, t := range tables {
 		fmt.Fprintf(w, "  %-12s%s\n", t.Name, t.Summary)
 	}
-	fmt.Fprintf(w, "\nNames: %s.\n\nFlags:\n", wrapNames(known()))
+	var names []string
+	for _, t := range tables {
+		for _, n := range t.Benchmarks {
+			if t.Name != reductionTable.Name && !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	fmt.Fprintf(w, "\n%s\n\nFlags:\n", wrapNames("Names: "+strings.Join(names, ", ")+"; in "+
+		"reduction also examples/NAME and examples/promela/NAME for the models of examples, and "+
+		"the names of the models of examples/promela/corpus."))
 	f.Defaults(w)
 	fmt.Fprintln(w, `
 The results go to a directory: results.json, results.csv, benchmarks.txt for
@@ -240,9 +252,7 @@ Exit codes: 0 measured, 1 a figure is wrong, 2 a mistake in the
 command, 3 interrupted, or nothing could be measured.`)
 }
 
-func wrapNames(names []string) string {
-	return strings.ReplaceAll(wrap(strings.Join(names, ", ")), "\n", "\n  ")
-}
+func wrapNames(names string) string { return strings.ReplaceAll(wrap(names), "\n", "\n  ") }
 
 // known returns the names of the benchmarks of all tables.
 func known() []string {
@@ -294,7 +304,7 @@ func defaultTables(names []string) []Table {
 	for _, t := range tables {
 		ok := len(names) == 0 && t.Name == table1.Name
 		for _, n := range names {
-			ok = ok || slices.Contains(t.Benchmarks, n) && !t.Files && t.Name != peers.Name ||
+			ok = ok || slices.Contains(t.Benchmarks, n) && !t.Files && !t.Asked ||
 				n == corpusName && t.Name == peers.Name || isFile(n) && t.Name == scale.Name
 		}
 		if ok {

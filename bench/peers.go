@@ -19,6 +19,7 @@ var peers = Table{
 	Run:        runPeers,
 	Report:     reportPeers,
 	Benchmarks: append(benchmarks.Names(), corpusName),
+	Asked:      true,
 }
 
 // systemRow is a benchmark with its parameters.

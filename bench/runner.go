@@ -52,6 +52,8 @@ const (
 type Outcome struct {
 	Status Status `json:"status"`
 	Reason string `json:"reason,omitempty"` // unless Done
+	// Violated tells that it found a violation.
+	Violated bool `json:"violated,omitempty"`
 
 	States      uint64 `json:"states"`
 	Transitions uint64 `json:"transitions"`
@@ -209,6 +211,7 @@ func (p *processRunner) Run(ctx context.Context, r Request) Outcome {
 	out.States, out.Transitions, out.Attempts, out.EndedLoops = rep.States, rep.Transitions,
 		rep.Attempts, rep.EndedLoops
 	out.Executions = rep.Executions
+	out.Violated = rep.Verdict == "violation"
 	out.Search = time.Duration(rep.DurationMS * float64(time.Millisecond))
 	out.StoreBytes = rep.StoreBytes
 	out.Steals, out.FailedCAS, out.IdleShare = rep.Steals, rep.FailedCAS, rep.IdleShare

@@ -31,7 +31,8 @@ type Session struct {
 	// Transitions ends a sweep of siegel.
 	Transitions uint64
 
-	rounds   int // 0: the table's own
+	rounds   int  // 0: the table's own
+	limited  bool // the user asked for Limit
 	runner   Runner
 	results  *Results
 	table    string
@@ -49,6 +50,14 @@ func (s *Session) Rounds(n int) int {
 		return s.rounds
 	}
 	return n
+}
+
+// LimitOr returns when a run ends: as the user asked, or else the table's own limit.
+func (s *Session) LimitOr(own time.Duration) time.Duration {
+	if s.limited {
+		return s.Limit
+	}
+	return min(own, s.Limit)
 }
 
 // Plan announces work: a number of runs that will take about so long in all.

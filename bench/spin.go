@@ -244,6 +244,7 @@ func parsePan(b []byte, errorsToo bool) (Outcome, error) {
 		return o, err
 	}
 	o.States = uint64(states)
+	o.Violated = string(errs[1]) != "0"
 	if t := f["transitions ("]; t > 0 {
 		o.Transitions = uint64(t) - 1
 	}
@@ -262,9 +263,9 @@ func parsePan(b []byte, errorsToo bool) (Outcome, error) {
 	switch {
 	case bytes.Contains(b, []byte("max search depth too small")):
 		o.Status, o.Reason = Limited, tooDeep
-	case string(errs[1]) != "0" && errorsToo:
+	case o.Violated && errorsToo:
 		o.Status = Done
-	case string(errs[1]) != "0":
+	case o.Violated:
 		o.Status, o.Reason = Failed, "SPIN found an error: "+
 			strings.TrimSpace(string(bytes.SplitN(b, []byte("\n"), 2)[0]))
 	case bytes.Contains(b, []byte("Search not completed")):

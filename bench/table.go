@@ -26,6 +26,8 @@ type Table struct {
 	// Files tells whether it measures files of models that the user names, and Named
 	// that it measures nothing else than what is named.
 	Files, Named bool
+	// Asked tells that names of rows alone do not choose it.
+	Asked bool
 }
 
 // Section is a part of a report: text, grids and plots under a title.
