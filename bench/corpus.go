@@ -119,7 +119,7 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 	estimate := 50*time.Millisecond + time.Duration(r.Transitions)*time.Microsecond
 	var flags []string
 	if r.Violated { // both count everything there is
-		flags = []string{"-deadlock", "-all", "-minimise", "0"}
+		flags = []string{"-deadlock", "-all", "-minimize", "0"}
 	}
 	own := func(por string, workers int) contender {
 		return contender{tool: "cpor", exact: por == "none", config: config(por, workers),

@@ -54,10 +54,10 @@ type Options struct {
 	// KeepTraces leaves traces as the search found them instead of looking for
 	// short ones (see [trace.Shorten]).
 	KeepTraces bool
-	// MinimiseTime bounds the time for minimizing; 0 means [DefaultMinimiseTime]. It only matters
+	// MinimizeTime bounds the time for minimizing; 0 means [DefaultMinimizeTime]. It only matters
 	// for systems with slow transitions: the searches also have bounds that do not depend on the
 	// machine.
-	MinimiseTime time.Duration
+	MinimizeTime time.Duration
 	// Shared says that other explorations use the system at the same time, so that what
 	// it counts ([system.Counting]) must not be asked for.
 	Shared bool

@@ -79,8 +79,8 @@ func Finish(ctx context.Context, sys system.System, raws []Raw, o *Options) ([]F
 	return fs, errors.Join(errs...)
 }
 
-// DefaultMinimiseTime is Options.MinimiseTime if that is 0.
-const DefaultMinimiseTime = 30 * time.Second
+// DefaultMinimizeTime is Options.MinimizeTime if that is 0.
+const DefaultMinimizeTime = 30 * time.Second
 
 // Shorten is [trace.Shorten] within the limits of o, until ctx ends. What it executes
 // does not count as executed ([system.Counting]).
@@ -96,7 +96,7 @@ func (o *Options) Shorten(ctx context.Context, sys system.System, ts []*trace.Tr
 			counts.AddExecuted(back)
 		}()
 	}
-	end := time.Now().Add(cmp.Or(o.MinimiseTime, DefaultMinimiseTime))
+	end := time.Now().Add(cmp.Or(o.MinimizeTime, DefaultMinimizeTime))
 	s := trace.Shortening{Any: anyViolation, NoDeadlocks: o.IgnoreDeadlocks, Scale: 1,
 		Expired: func() bool { return ctx.Err() != nil || time.Now().After(end) }}
 	if o.MaxMemory > 0 {

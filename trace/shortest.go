@@ -99,7 +99,7 @@ func Shorten(sys system.System, ts []*Trace, o Shortening) []Short {
 		if z.expired() {
 			continue
 		}
-		t := ts[i].minimise(sys, DefaultBudget/z.scale/len(ts), z.expired)
+		t := ts[i].minimize(sys, DefaultBudget/z.scale/len(ts), z.expired)
 		out[i] = Short{t, Local}
 		near := &shortener{sys: sys, o: o, obs: z.obs, m: z.m, fixed: z.fixed, scale: z.scale,
 			goals: []goal{z.goal(t)}}
@@ -534,7 +534,7 @@ func (l *layers) report(bounded bool) {
 			z.goals[g].found, z.goals[g].minimal = execution(l.nodes, c), Shortest
 			if bounded {
 				// The rest of the layer may have one with fewer switches.
-				z.goals[g].found = z.goals[g].found.minimise(z.sys, 0, z.expired)
+				z.goals[g].found = z.goals[g].found.minimize(z.sys, 0, z.expired)
 			}
 		}
 	}

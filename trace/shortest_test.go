@@ -304,7 +304,7 @@ func TestShortenBounds(t *testing.T) {
 		if err := got.Replay(sys); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
-		alone := tr.Minimise(sys, DefaultBudget)
+		alone := tr.Minimize(sys, DefaultBudget)
 		if got.Minimal == Local && len(got.Steps) > len(alone.Steps) {
 			t.Errorf("seed %d: %d steps, by leaving out alone %d", seed, len(got.Steps),
 				len(alone.Steps))

@@ -8,7 +8,7 @@
 //
 //	tr := &trace.Trace{Initial: 0, Steps: steps, Violation: v}
 //	err := tr.Replay(sys)       // does it show what it claims?
-//	tr = tr.Minimise(sys, trace.DefaultBudget) // fewer steps, few context switches
+//	tr = tr.Minimize(sys, trace.DefaultBudget) // fewer steps, few context switches
 //	rec, err := tr.Record(sys)  // names, places, accesses, values
 //	rec.WriteTable(os.Stdout, trace.TableOptions{Width: 80})
 //

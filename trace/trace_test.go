@@ -148,7 +148,7 @@ func TestTable(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			sys := mustNew(t, tt.p)
-			rec, err := find(t, sys).Minimise(sys, trace.DefaultBudget).Record(sys)
+			rec, err := find(t, sys).Minimize(sys, trace.DefaultBudget).Record(sys)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +198,7 @@ func TestEmptyTrace(t *testing.T) {
 	p.Thread("T", 0, toy.Await(toy.Load(x, nil)))
 	p.Start("T")
 	sys := mustNew(t, p)
-	rec, err := find(t, sys).Minimise(sys, trace.DefaultBudget).Record(sys)
+	rec, err := find(t, sys).Minimize(sys, trace.DefaultBudget).Record(sys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestJSON(t *testing.T) {
 		p    *toy.Program
 	}{{"assertion", lostUpdate()}, {"deadlock", ring(2)}} {
 		sys := mustNew(t, tt.p)
-		rec, err := find(t, sys).Minimise(sys, trace.DefaultBudget).Record(sys)
+		rec, err := find(t, sys).Minimize(sys, trace.DefaultBudget).Record(sys)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,8 +318,8 @@ func TestReplayErrors(t *testing.T) {
 			if _, rerr := tt.t.Record(sys); rerr == nil || rerr.Error() != err.Error() {
 				t.Errorf("Record: %v, Replay: %v", rerr, err)
 			}
-			if got := tt.t.Minimise(sys, trace.DefaultBudget); got != &tt.t {
-				t.Error("a trace that does not replay was minimised")
+			if got := tt.t.Minimize(sys, trace.DefaultBudget); got != &tt.t {
+				t.Error("a trace that does not replay was minimized")
 			}
 		})
 	}
@@ -328,9 +328,9 @@ func TestReplayErrors(t *testing.T) {
 // minimal checks that a minimized trace shows the same and is not longer.
 func minimal(t *testing.T, sys system.System, before *trace.Trace, p *toy.Program) *trace.Trace {
 	t.Helper()
-	after := before.Minimise(sys, trace.DefaultBudget)
+	after := before.Minimize(sys, trace.DefaultBudget)
 	if err := after.Replay(sys); err != nil {
-		t.Fatalf("the minimised trace: %v\n%v", err, p)
+		t.Fatalf("the minimized trace: %v\n%v", err, p)
 	}
 	if len(after.Steps) > len(before.Steps) || len(after.Steps) == len(before.Steps) &&
 		after.Switches() > before.Switches() {
@@ -354,9 +354,9 @@ func last(sys system.System, tr *trace.Trace) system.State {
 	return m.Encode(nil)
 }
 
-// TestMinimise minimizes the traces of long random walks over random programs:
+// TestMinimize minimizes the traces of long random walks over random programs:
 // to their violations, to their deadlocks, and to wherever they end.
-func TestMinimise(t *testing.T) {
+func TestMinimize(t *testing.T) {
 	programs := sample.Of(300, 1500, 15_000)
 	violations, shorter, fewer := 0, 0, 0
 	for seed := range programs {
@@ -402,7 +402,7 @@ func TestMinimise(t *testing.T) {
 		}
 		again := minimal(t, sys, got, p)
 		if len(again.Steps) != len(got.Steps) || again.Switches() != got.Switches() {
-			t.Fatalf("seed %d: minimising twice helps: %d steps, %d switches, then %d, %d", seed,
+			t.Fatalf("seed %d: minimizing twice helps: %d steps, %d switches, then %d, %d", seed,
 				len(got.Steps), got.Switches(), len(again.Steps), again.Switches())
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // anywhere are the flags of `cpor run` that mean something to every engine.
 var anywhere = []string{"D", "U", "lang", "por", "workers", "timeout", "max-memory", "json",
-	"trace", "trace-states", "minimise", "coverage", "q", "profile", "search"}
+	"trace", "trace-states", "minimize", "coverage", "q", "profile", "search"}
 
 // takes are the flags that mean something to the engines that take the option.
 var takes = map[string]engine.OptionSet{
@@ -110,7 +110,7 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 	for _, g := range groups {
 		f.Group(g.title, g.flags...)
 	}
-	f.Group("What is printed:", "json", "trace", "trace-states", "minimise", "coverage", "q",
+	f.Group("What is printed:", "json", "trace", "trace-states", "minimize", "coverage", "q",
 		"profile")
 }
 

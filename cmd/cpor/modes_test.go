@@ -100,7 +100,7 @@ func TestFlagUse(t *testing.T) {
 		"trace":      {"trace.json"},
 		// refused without JSON; testdata/script/trace.txtar has the rest
 		"trace-states": {""},
-		"minimise":     {"0"},
+		"minimize":     {"0"},
 		"coverage":     {"coverage.txt"},
 		"q":            {""},
 		"profile":      {"mem"},

@@ -149,8 +149,8 @@ func (r *report) lengths() string {
 	}
 	s := map[trace.Minimality]string{
 		trace.AsFound: "as found, not minimized",
-		trace.Cut: fmt.Sprintf("not fully minimized in %v: raise -minimise",
-			r.c.MinimiseTime),
+		trace.Cut: fmt.Sprintf("not fully minimized in %v: raise -minimize",
+			r.c.MinimizeTime),
 		trace.Local: "irreducible; there may be shorter ones, " +
 			"and other runs may show them",
 		trace.FewestSwitches: "with the fewest context switches",

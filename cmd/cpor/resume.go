@@ -23,7 +23,7 @@ import (
 // session are the flags of `cpor run` that may change when a search continues: they do
 // not say what is explored.
 var session = []string{"workers", "timeout", "max-states", "max-transitions", "max-memory", "json",
-	"trace", "trace-states", "minimise", "coverage", "q", "profile", "checkpoint-interval"}
+	"trace", "trace-states", "minimize", "coverage", "q", "profile", "checkpoint-interval"}
 
 // checkpointHeader is what is in front of a checkpoint.
 type checkpointHeader struct {
@@ -59,6 +59,7 @@ func build() string {
 // neither.
 func split(args []string) (kept, changing []string) {
 	f := new(runConfig).define()
+	args = f.Current(args)
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a == "--" {

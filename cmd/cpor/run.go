@@ -121,8 +121,9 @@ func (c *runConfig) define() *cliflag.Set {
 	f.BoolVar(&c.traceStates, "trace-states", false,
 		"include the initial state and the state after each step in the JSON of -json and -trace "+
 			"x.json")
-	f.DurationVar(&c.MinimiseTime, "minimise", engine.DefaultMinimiseTime,
+	f.DurationVar(&c.MinimizeTime, "minimize", engine.DefaultMinimizeTime,
 		"spend at most this `time` on shortening traces (default 30s); 0 shows them as found")
+	f.Renamed("minimise", "minimize")
 	f.StringVar(&c.coverage, "coverage", "", "write the source with the number of executions of "+
 		"each line to this `file`, or - for the terminal")
 	f.BoolVar(&c.quiet, "q", false, "print only the verdict and the violations, and no progress")
@@ -258,7 +259,7 @@ func (c *runConfig) parse(args []string) error {
 	if err := c.checkCoverage(f.Given("coverage")); err != nil {
 		return err
 	}
-	c.KeepTraces = c.MinimiseTime == 0
+	c.KeepTraces = c.MinimizeTime == 0
 	c.Dive = c.coverage == "" // dives would count what they execute
 	c.kept, _ = split(args)
 	c.IgnoreDeadlocks = !*c.deadlock
@@ -299,8 +300,8 @@ func (c *runConfig) checkValues(f *cliflag.Set) error {
 	case c.traceStates && !c.json && !strings.EqualFold(filepath.Ext(c.trace), ".json"):
 		return errors.New("-trace-states adds states to JSON: add -json, or -trace with a name " +
 			"ending in .json")
-	case c.MinimiseTime < 0:
-		return fmt.Errorf("-minimise %v: the time must not be below 0", c.MinimiseTime)
+	case c.MinimizeTime < 0:
+		return fmt.Errorf("-minimize %v: the time must not be below 0", c.MinimizeTime)
 	case f.Given("checkpoint") && c.checkpoint == "":
 		return errors.New("-checkpoint needs a directory name")
 	case f.Given("checkpoint-interval") && c.checkpoint == "":

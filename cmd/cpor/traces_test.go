@@ -71,7 +71,7 @@ func TestSameTrace(t *testing.T) {
 	local := 0
 	all := violating(t)
 	for _, args := range all {
-		args = append([]string{"run", "-minimise", "10m"}, args...)
+		args = append([]string{"run", "-minimize", "10m"}, args...)
 		want := ""
 		for i, w := range workers {
 			out, stderr, code := inProcess(t, append(args, "-q", "-workers", fmt.Sprint(w))...)

@@ -353,7 +353,7 @@ func (e *explorer) judge(res *Result, err error) error {
 	return res.Judge(err, gap, e.found.Len() > 0)
 }
 
-// traces checks and minimises the traces of the violations, as traces of the
+// traces checks and minimizes the traces of the violations, as traces of the
 // plain system; single makes them that.
 func (e *explorer) traces(res *Result, plain system.System, single func(*trace.Trace) (*trace.Trace,
 	error)) (err error) {

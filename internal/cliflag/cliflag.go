@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"cpor/internal/human"
@@ -21,7 +22,8 @@ import (
 // argument that is not a flag, so that flags may be before and after the file.
 type Set struct {
 	*flag.FlagSet
-	groups []flagGroup
+	groups  []flagGroup
+	renamed map[string]string // former names of flags
 }
 
 type flagGroup struct {
@@ -42,11 +44,38 @@ func (f *Set) Group(title string, flags ...string) {
 	f.groups = append(f.groups, flagGroup{title, flags})
 }
 
+// Renamed says that the flag name used to be called former, which still works. The help does not
+// show it.
+func (f *Set) Renamed(former, name string) {
+	if f.renamed == nil {
+		f.renamed = map[string]string{}
+	}
+	f.renamed[former] = name
+}
+
+// Current returns the arguments with the current names of renamed flags.
+func (f *Set) Current(args []string) []string {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		name, value, whole := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if now := f.renamed[name]; now != "" && strings.HasPrefix(a, "-") {
+			args[i] = "-" + now
+			if whole {
+				args[i] += "=" + value
+			}
+		}
+	}
+	return args
+}
+
 // Parse parses the arguments and returns those that are not flags: all that
 // stand behind "--" are not. The error is flag.ErrHelp if help was asked for,
 // and otherwise a mistake in words.
 func (f *Set) Parse(args []string) ([]string, error) {
-	args = f.definitions(args)
+	args = f.definitions(f.Current(args))
 	var files []string
 	for {
 		if err := f.FlagSet.Parse(args); err != nil {

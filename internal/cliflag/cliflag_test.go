@@ -61,6 +61,26 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestRenamed: a former name of a flag works, and is not shown.
+func TestRenamed(t *testing.T) {
+	for _, args := range [][]string{
+		{"-ranks", "5", "a"}, {"a", "--ranks=5"}, {"-workers", "5", "a"},
+	} {
+		f, v := newSet()
+		f.Renamed("ranks", "workers")
+		rest, err := f.Parse(append(args, "--", "-ranks"))
+		if err != nil || v.n != 5 || !slices.Equal(rest, []string{"a", "-ranks"}) ||
+			!f.Given("workers") {
+			t.Errorf("%q: %d, %q, %v", args, v.n, rest, err)
+		}
+		var help bytes.Buffer
+		f.Describe(&help)
+		if strings.Contains(help.String(), "ranks") {
+			t.Error("the help shows the former name")
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		args string

@@ -134,7 +134,7 @@ func (g *graph) minimalWeak(limit int) *graph {
 		}
 		order = order[n:]
 	}
-	return r.minimise()
+	return r.minimize()
 }
 
 // acceptsCycle reports whether g accepts the word that repeats some cycle from the subset i to
@@ -183,9 +183,9 @@ func (d *subsets) acceptsCycle(i int, comp []int) bool {
 	})
 }
 
-// minimise returns the minimal complete deterministic automaton (Moore) of one
+// minimize returns the minimal complete deterministic automaton (Moore) of one
 // that is deterministic and complete, all states of which are reachable.
-func (g *graph) minimise() *graph {
+func (g *graph) minimize() *graph {
 	n := len(g.out)
 	class := make([]int, n)
 	classes := 1

@@ -54,7 +54,7 @@ func TestMeasure(t *testing.T) {
 		for range *rounds {
 			for _, por := range []string{"none", "cartesian", "auto"} {
 				c := exec.Command(cpor, append([]string{"run", "-json", "-q", "-all", "-workers",
-					"1", "-minimise", "0", "-por", por}, args...)...)
+					"1", "-minimize", "0", "-por", por}, args...)...)
 				out, err := c.Output()
 				var res struct{ States uint64 }
 				if jerr := json.Unmarshal(out, &res); jerr != nil {

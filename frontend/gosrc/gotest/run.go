@@ -609,9 +609,9 @@ func over(until time.Time) func() bool {
 	return func() bool { return !time.Now().Before(until) }
 }
 
-// minimiseScale divides the bounds of the search for a short failing schedule: a
+// minimizeScale divides the bounds of the search for a short failing schedule: a
 // transition of a Go program takes much longer than one of a model.
-const minimiseScale = 32
+const minimizeScale = 32
 
 // Outcome says how the execution ended whose last state is the live one of m: what
 // was printed and, in brackets, what went wrong.
@@ -651,7 +651,7 @@ func explain(p *gosrc.Program, t *trace.Trace, until time.Time) (*Failure, error
 		short := t
 		whole := breaksOff(p, until, func() {
 			short = trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{
-				Scale: minimiseScale, Expired: over(until)})[0].Trace
+				Scale: minimizeScale, Expired: over(until)})[0].Trace
 		})
 		// States that were stored do not know what the clock shows and what happened
 		// before: only what fails from the beginning counts.

@@ -22,7 +22,7 @@ const (
 	cycleBudget = 1 << 25
 )
 
-// Minimise returns a trace that shows the same violation (a deadlock: the same
+// Minimize returns a trace that shows the same violation (a deadlock: the same
 // deadlocked state) with no more steps and no more context switches than t. It
 //
 //  1. leaves out what happened between two visits of the same state,
@@ -37,21 +37,21 @@ const (
 //
 // Each stage's result is replayed and thrown away if it does not show the
 // violation, so that the returned trace replays whenever t does. A trace
-// without a claim keeps its last state. If t does not replay, Minimise returns
+// without a claim keeps its last state. If t does not replay, Minimize returns
 // t itself. Budget is how many transitions the second half of stage 2 may
 // execute; without it the other stages still take place.
-func (t *Trace) Minimise(sys system.System, budget int) *Trace {
-	return t.minimise(sys, budget, func() bool { return false })
+func (t *Trace) Minimize(sys system.System, budget int) *Trace {
+	return t.minimize(sys, budget, func() bool { return false })
 }
 
-// minimise is Minimise; it returns what it has when expired returns true.
-func (t *Trace) minimise(sys system.System, budget int, expired func() bool) *Trace {
+// minimize is Minimize; it returns what it has when expired returns true.
+func (t *Trace) minimize(sys system.System, budget int, expired func() bool) *Trace {
 	p, err := newPlayer(sys, t.Initial)
 	if err != nil || p.replay(t) != nil {
 		return t
 	}
 	p.expired = expired
-	z := &minimiser{player: p, claim: t.Violation, initial: t.Initial, budget: budget}
+	z := &minimizer{player: p, claim: t.Violation, initial: t.Initial, budget: budget}
 	if z.claim == nil || z.claim.Kind == system.Deadlock {
 		z.final = p.m.Encode(nil)
 	}
@@ -85,7 +85,7 @@ func switches(steps []Step) int {
 	return n
 }
 
-type minimiser struct {
+type minimizer struct {
 	*player
 	claim   *system.Violation
 	initial int
@@ -96,7 +96,7 @@ type minimiser struct {
 
 // shows tells whether steps show the claim, and reach the last state if that
 // must stay.
-func (z *minimiser) shows(steps []Step) bool {
+func (z *minimizer) shows(steps []Step) bool {
 	z.budget -= len(steps) + 1
 	if z.expired() {
 		z.budget = 0
@@ -112,7 +112,7 @@ func (z *minimiser) shows(steps []Step) bool {
 }
 
 // cutCycles leaves out what happened between two visits of the same state.
-func (z *minimiser) cutCycles(steps []Step) []Step {
+func (z *minimizer) cutCycles(steps []Step) []Step {
 	z.m.Load(z.player.initial)
 	at := map[string]int{} // the state after so many of the kept steps
 	var keys []string
@@ -165,7 +165,7 @@ func appendKey(dst []byte, s system.State) []byte {
 }
 
 // accept returns the shorter sequence if it shows the claim, else the old one.
-func (z *minimiser) accept(old, shorter []Step) []Step {
+func (z *minimizer) accept(old, shorter []Step) []Step {
 	if len(shorter) < len(old) && z.shows(shorter) {
 		return shorter
 	}
@@ -181,7 +181,7 @@ type order [][]int32
 // if they are of the same thread, if they touch a common location and one
 // writes, or if one creates a thread and the other creates one too (the
 // numbers of the threads depend on the order) or is that thread's.
-func (z *minimiser) dependencies(steps []Step) order {
+func (z *minimizer) dependencies(steps []Step) order {
 	type loc struct {
 		write int32   // the last writer, or -1
 		reads []int32 // the readers since
@@ -252,7 +252,7 @@ func (z *minimiser) dependencies(steps []Step) order {
 // every step counts, because every thread has to arrive where it is. Threads
 // keep their numbers: a creation depends on all earlier ones, so that with a
 // thread's steps all creations up to its own stay.
-func (z *minimiser) causalPast(steps []Step) []Step {
+func (z *minimizer) causalPast(steps []Step) []Step {
 	if z.final != nil || len(steps) == 0 {
 		return steps
 	}
@@ -278,7 +278,7 @@ func (z *minimiser) causalPast(steps []Step) []Step {
 
 // reduce leaves out runs of a thread's steps, longer ones first, as long as
 // the claim is still shown and the budget lasts.
-func (z *minimiser) reduce(steps []Step) []Step {
+func (z *minimizer) reduce(steps []Step) []Step {
 	for progress := true; progress; {
 		progress = false
 		for _, t := range threadsOf(steps) {
@@ -346,7 +346,7 @@ func countOf(steps []Step, t int) int {
 
 // schedule reorders the steps within their dependency order so that there are
 // few context switches.
-func (z *minimiser) schedule(steps []Step) []Step {
+func (z *minimizer) schedule(steps []Step) []Step {
 	preds := z.dependencies(steps)
 	if preds == nil {
 		return steps
