@@ -10,7 +10,7 @@ import (
 )
 
 // abroad is the destination of a worker of a search on ranks: it sends the end of a move to the
-// rank that owns it, and asks another destination if that is this one.
+// rank that owns it, or passes it to another destination if this rank does.
 type abroad struct {
 	destination // of the states of this rank
 	w           *worker
@@ -19,7 +19,7 @@ type abroad struct {
 	numbered    Numbered    // destination, if states are passed as numbers
 	table       *ownerTable // nil if no states go to other ranks by numbers
 
-	// Of the state that is expanded:
+	// About the state being expanded:
 	owner int // the rank that it belongs to, -1: not known yet
 	// If numbers tell who owns states of its length:
 	owners  *owners
@@ -34,7 +34,7 @@ func (k *ranks) join(w *worker) destination {
 	a := &abroad{destination: k.place.join(w), w: w, k: k, box: k.x.Outbox(w.id)}
 	if d, ok := a.destination.(*deferred); ok && k.portable == nil && d.numbering != nil {
 		a.numbered = d
-		// A rank that has several parts has several stores, and none of them takes numbers.
+		// A rank with several parts has several stores, and none of them accepts numbers.
 		if sharing, ok := d.numbering.(statestore.Sharing); ok &&
 			k.x.Parts() == k.run.o.Ranks.Size() {
 			a.table = &ownerTable{sharing: sharing, division: k.run.division, parts: k.x.Parts(),
@@ -77,7 +77,7 @@ func (a *abroad) Initial(s system.State) (statestore.Ref, outcome, error) {
 	return a.destination.Initial(s)
 }
 
-// Idle implements [destination]: what is collected for other ranks is sent.
+// Idle implements [destination]: sends what is collected for other ranks.
 func (a *abroad) Idle() { a.box.Flush() }
 
 // Find implements [destination].
@@ -96,7 +96,7 @@ func (a *abroad) Numbered() Numbered {
 	return a
 }
 
-// export returns a state as it goes to other ranks, valid until the next call.
+// export returns a state in the form that is sent to other ranks, valid until the next call.
 func (a *abroad) export(s system.State) system.State {
 	if a.k.portable == nil {
 		return s
@@ -105,11 +105,11 @@ func (a *abroad) export(s system.State) system.State {
 	return a.exported
 }
 
-// ownerOf returns the rank that the end of a move belongs to, and the end as it goes
-// there if it is another one.
+// ownerOf returns the rank that the end of a move belongs to, and the end in the form that is
+// sent, if that is another rank.
 func (a *abroad) ownerOf(m *Move) (rank int, end system.State) {
-	// The state that is expanded can be of another rank: whoever resumes a checkpoint
-	// shares out what is to be expanded.
+	// The state being expanded can belong to another rank: a resumed search divides the states
+	// to expand.
 	if m.Changed != nil && len(m.End) == len(a.w.state) && a.k.portable == nil &&
 		a.box.Stays(m.Changed) {
 		return a.homeOf(), m.End

@@ -16,7 +16,7 @@ import (
 	"cpor/workers"
 )
 
-// setup is what a search is composed of, for those parts of it that know one another. The
+// setup holds the parts that a search is composed of, for those that refer to each other. The
 // loop knows none of them.
 type setup struct {
 	mark     checkpoint.Mark    // of the last checkpoint of the store, if it is whole
@@ -28,12 +28,11 @@ type setup struct {
 
 // Run searches the system sys with the expanders that newExpander makes.
 //
-// It ends when everything is covered, at the first violation (unless
-// Options.All), at a limit of the options, or when ctx is cancelled, and
-// returns what it found out so far in each of these cases. An error is either
-// an *engine.OptionError, and the result is nil, or it means that the tool itself
-// went wrong: a panic, or a trace that does not replay. The result then is what
-// was known by then. On several ranks, a [cluster.Left] is what the other ranks do not know of.
+// It ends when everything is covered, at the first violation (unless Options.All), at a limit of
+// the options, or when ctx is cancelled, and in each case returns what it has found so far. An
+// error is either an *engine.OptionError, with a nil result, or it means that the tool itself
+// failed: a panic, or a trace that does not replay. The result is then what was known at that
+// time. On several ranks, a [cluster.Left] is an error that the other ranks do not know.
 func Run(ctx context.Context, sys system.System, newExpander Factory, o Options) (res *Result,
 	err error) {
 	many := o.Ranks != nil && o.Ranks.Size() > 1
@@ -64,7 +63,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		defer c.watch.End()
 	}
 	if many && err != nil && o.MaxMemory > 0 {
-		// How much memory a process has before it searches differs from rank to rank.
+		// The memory that a process uses before it searches differs from rank to rank.
 		err = fmt.Errorf("%w; -max-memory is divided among %d ranks", err, o.Ranks.Size())
 	}
 	if err := c.together(err); err != nil {
@@ -111,7 +110,7 @@ func (c *composing) openDisk() (err error) {
 	return c.together(err)
 }
 
-// prepare makes the search, up to its workers, and lets it begin with from.
+// prepare makes the search with its workers, and starts it with from.
 func (c *composing) prepare(newExpander Factory, from origin) (*run, error) {
 	store, err := from.open(c)
 	if err := c.together(err); err != nil {
@@ -137,8 +136,8 @@ func (c *composing) prepare(newExpander Factory, from origin) (*run, error) {
 	return r, nil
 }
 
-// choosePlace chooses where the states of this process are. With several ranks, [run.among] puts
-// another place around it.
+// choosePlace chooses where the states of this process are kept. With several ranks, [run.among]
+// wraps that place.
 func (c *composing) choosePlace(r *run) {
 	keeps := c.o.Checkpoint != nil && c.ranks == 1
 	switch {
@@ -202,7 +201,7 @@ func (r *run) among() (err error) {
 	return nil
 }
 
-// composing is what is there before there is a search.
+// composing is what exists before the search does.
 type composing struct {
 	sys         system.System
 	o           *Options
@@ -210,20 +209,20 @@ type composing struct {
 	so          statestore.Options
 	disk        *disk
 	rank, ranks int
-	// together returns the error of any rank on all of them.
+	// together returns on all ranks the error of any of them.
 	together func(error) error
 }
 
 // origin is what a search begins with.
 type origin interface {
-	// open returns the store, with what stood in it when the search was interrupted.
+	// open returns the store, with its content when the search was interrupted.
 	open(c *composing) (statestore.Store, error)
-	// enter takes up what does not need workers. The other ranks may have to know that it
-	// fails.
+	// enter restores what does not need workers. The other ranks may have to learn of its
+	// failure.
 	enter(r *run, together func(error) error) error
-	// goOn takes up the rest. over tells that the search has to end before it begins.
+	// goOn restores the rest. over says that the search must end before it begins.
 	goOn(r *run) (over bool, err error)
-	// fresh tells that the initial states are not covered yet.
+	// fresh says that the initial states are not covered yet.
 	fresh() bool
 }
 
@@ -300,7 +299,7 @@ func (f *fromFile) goOn(r *run) (bool, error) {
 			return false, engine.Unreadable(err)
 		}
 	}
-	// What stands behind the end, if nothing else, is the check that it is the end.
+	// Reading past the end checks that nothing follows.
 	if err := engine.AtEnd(f.c.From); err != nil {
 		return false, err
 	}
@@ -353,7 +352,7 @@ func (f *fromDisk) goOn(r *run) (bool, error) {
 	}
 	r.refind(&f.all, make([]*statestore.Trail, len(f.all.Findings)))
 	if f.over {
-		// It has to end before all is there: the last checkpoint stays the one that counts.
+		// It must end before everything is restored: the last checkpoint stays valid.
 		r.disk.failed = &engine.Stop{Reason: "the disk was not read completely"}
 	}
 	return f.over, nil
@@ -370,8 +369,8 @@ func (r *run) refind(s *saved, trails []*statestore.Trail) {
 	r.before.Findings = nil
 }
 
-// fromParts begins or resumes a search that keeps its parts apart: on ranks, or in one process
-// that resumes what ranks have begun.
+// fromParts begins or resumes a search in several parts: on ranks, or in one process that
+// resumes a search of ranks.
 type fromParts struct {
 	c     *engine.Checkpoint
 	parts *parts

@@ -23,17 +23,16 @@ import (
 	"cpor/workers"
 )
 
-// disk is the side of a search that goes on beyond memory (Options.Disk). All that
-// is covered is written to the disk from the beginning, in large pieces. The store in
-// memory has all of it, too, until it is full. Then it is dropped, and what waits to be
-// expanded goes to the disk. From then on, a state that is new to the store is only a
-// candidate: when there are many of them, or nothing else to do, the pool pauses and they
-// are looked for on the disk. What is not there is covered now and is to be expanded.
-// So a state is expanded once, as in memory; what differs is when.
+// disk lets a search continue beyond memory (Options.Disk). All covered states are written to
+// the disk from the beginning, in large pieces. The store in memory has all of them, too, until
+// it is full. Then it is dropped, and the work set goes to the disk. From then on, a state that
+// is new to the store is only a candidate: when there are many of them, or nothing else to do,
+// the pool pauses and looks for them on the disk. A candidate that is not there becomes covered
+// and is expanded. So a state is expanded once, as in memory, only later.
 //
 // With checkpoints, all that is covered is written to the disk for each, as when the store is
-// full; the work set and the candidates stand in the checkpoint itself. Who goes on does so
-// as after a drop.
+// full; the work set and the candidates stand in the checkpoint itself. Who continues does so as
+// after a drop.
 //
 // A state that was being expanded when the store was full is expanded again from the
 // beginning, as after a checkpoint; its transitions count once.
@@ -70,11 +69,11 @@ type disk struct {
 	failed error // of the disk: what is on it is not believed any more
 }
 
-// DiskStats tell how a search used the disk.
+// DiskStats report how a search used the disk.
 type DiskStats struct {
 	spill.Stats
-	// Drops is how often the store in memory was full, Looks how often candidates
-	// were looked for on the disk.
+	// Drops is how often the store in memory was full, Looks how often the search looked for
+	// candidates on the disk.
 	Drops int `json:"drops"`
 	Looks int `json:"looks"`
 }
@@ -92,22 +91,22 @@ func (s *DiskStats) add(t *DiskStats) {
 // errNoRoom ends a pool whose store has to be dropped.
 var errNoRoom = errors.New("search: no room in memory")
 
-// How the memory for stores is divided if there is a disk.
+// How the memory for stores is divided with a disk.
 const (
-	// storeOfRoom is the part of the store in memory. The rest is for the work set, and
-	// for what is known of the states that are looked for or written next.
+	// storeOfRoom is the share of the store in memory. The rest is for the work set, and for the
+	// states that are looked for or written next.
 	storeOfRoom = 0.62
-	// entryBytes is what such a state takes at most: an entry while it is new and the room
-	// that slices grow by, another while it is kept, and its place in the order.
+	// entryBytes is the most that such a state takes: an entry while it is new, with the growth
+	// of slices, another one while it is kept, and its place in the order.
 	entryBytes   = 96
 	entriesShare = 0.2
 	chunkShare   = 0.04
 	leastEntries = 256
-	// sessionBytes is about what a session of the store takes, and the buffers of a
-	// goroutine that works on the disk.
+	// sessionBytes is about what a session of the store takes, with the buffers of a goroutine
+	// that works on the disk.
 	sessionBytes = 150 << 10
-	// fewItems is how many states have to be expanded at least from one time that the
-	// store is full to the next: otherwise the limit of memory is too small even so.
+	// fewItems is the least number of states to expand between two times that the store is full.
+	// With fewer, the limit of memory is too small.
 	fewItems = 100
 )
 
@@ -135,12 +134,12 @@ func openDisk(o *Options, room uint64) (*disk, error) {
 	}
 	path, above := o.Disk, ""
 	if o.Ranks != nil && o.Ranks.Size() > 1 {
-		// Ranks on one machine have it together.
+		// Ranks on one machine share it.
 		path = filepath.Join(o.Disk, fmt.Sprintf("rank-%d", o.Ranks.Rank()))
 		if _, err := os.Stat(o.Disk); errors.Is(err, os.ErrNotExist) {
 			above = o.Disk
 		}
-		// Nobody makes it before all have seen whether it is there.
+		// No rank creates it before all have checked whether it exists.
 		if err := agree(o.Ranks, nil); err != nil {
 			return nil, err
 		}
@@ -177,8 +176,7 @@ func (d *disk) close() {
 	}
 }
 
-// stop ends a search that the disk does not serve any more. What ends it anyway is
-// handed on.
+// stop ends a search whose disk has failed. Another reason to end is passed on.
 func (d *disk) stop(err error) error {
 	if err == nil || context.Cause(d.run.watch.Context()) == err {
 		return err
@@ -189,7 +187,7 @@ func (d *disk) stop(err error) error {
 	return d.failed
 }
 
-// covered implements [place]: the states that are known to be covered.
+// covered implements [place]: the states known to be covered.
 func (d *disk) covered() uint64 {
 	if !d.dropped {
 		return d.run.store.Len()
@@ -197,7 +195,7 @@ func (d *disk) covered() uint64 {
 	return d.states
 }
 
-// noted are the states that one goroutine has found to be new to the store in memory.
+// noted are the states that one goroutine has found that are new to the store in memory.
 type noted struct {
 	fresh [spill.Shards][]spill.Entry
 	count int
@@ -226,7 +224,7 @@ func (x *onDisk) Take(b *statestore.Batch, i int) (bool, error) {
 		w.buf = x.session.Load(w.ref, w.buf)
 	} else {
 		w.buf = append(w.buf[:0], s...)
-		// So that it is not looked for if a move leads back to it.
+		// So that a move back to it is not looked for.
 		if _, _, err := x.session.Insert(w.buf, 0); err != nil {
 			return false, x.disk.full(err)
 		}
@@ -295,7 +293,7 @@ func (x *onDisk) Trail() *statestore.Trail { return nil }
 // Numbered implements [destination].
 func (x *onDisk) Numbered() Numbered { return nil }
 
-// note takes down a state that is new to the store in memory.
+// note notes a state that is new to the store in memory.
 func (d *disk) note(w *noted, s system.State, ref statestore.Ref, out *workers.Out) {
 	h := spill.Hash(s)
 	list := &w.fresh[spill.Shard(h)]
@@ -305,7 +303,7 @@ func (d *disk) note(w *noted, s system.State, ref statestore.Ref, out *workers.O
 	}
 }
 
-// ask pauses the pool; out, which makes that faster, may be nil.
+// ask pauses the pool. out makes that faster and may be nil.
 func (d *disk) ask(out *workers.Out) {
 	if k := d.run.ranks; k != nil {
 		k.x.RequestPause()
@@ -322,7 +320,7 @@ func (d *disk) ask(out *workers.Out) {
 	}
 }
 
-// full makes of the store's error one that does not end the search.
+// full turns the store's error into one that does not end the search.
 func (d *disk) full(err error) error {
 	if errors.Is(err, statestore.ErrFull) {
 		return errNoRoom
@@ -335,10 +333,10 @@ func (d *disk) search(res *Result, fresh bool) (*Result, error) {
 	return d.run.alone(res, fresh, d.explore)
 }
 
-// explore works off the work set.
+// explore processes the work set.
 func (d *disk) explore(report func(queued int)) error { return d.exploreSaving(report, nil) }
 
-// exploreSaving works off the work set. save writes a checkpoint; it is nil if there are none.
+// exploreSaving processes the work set. save writes a checkpoint; it is nil if there are none.
 func (d *disk) exploreSaving(report func(queued int), save func() error) error {
 	r := d.run
 	var every time.Duration
@@ -401,7 +399,7 @@ func (d *disk) begin() {
 	}
 }
 
-// work runs the pool, until errNoRoom among other things.
+// work runs the pool, for example until errNoRoom.
 func (d *disk) work(ctx context.Context, po workers.Options) error {
 	if w := d.run.watch; w.Memory().Limited() {
 		po.CheckEvery = memory.CheckEvery
@@ -421,7 +419,7 @@ func (d *disk) makeRoom(noRoom bool) error {
 	if every := r.o.sizes.SpillEvery; !noRoom && (every == 0 || d.states-d.since < every) {
 		return nil
 	}
-	// On ranks, it can have been others' states that took the room.
+	// On ranks, states of others may have taken the room.
 	few := r.pool.Items-d.items < fewItems && (r.ranks == nil || d.states-d.since < fewItems)
 	if noRoom && d.drops > 0 && few && r.o.sizes.SpillEvery == 0 {
 		return r.watch.OutOfMemory()
@@ -429,8 +427,8 @@ func (d *disk) makeRoom(noRoom bool) error {
 	return d.drop()
 }
 
-// collect takes from the workers what they have noted. As long as nothing was
-// dropped, all of that is covered; the rest is open.
+// collect takes what the workers have noted. As long as nothing was dropped, all of that is
+// covered; otherwise it is open.
 func (d *disk) collect() {
 	to := &d.open
 	if !d.dropped {
@@ -456,7 +454,7 @@ func (d *disk) collect() {
 	}
 }
 
-// look finds out which of the candidates are covered, and lets the others be so.
+// look finds out which candidates are covered, and covers the others.
 func (d *disk) look() error {
 	r := d.run
 	d.collect()
@@ -484,7 +482,7 @@ func (d *disk) look() error {
 		}
 		open[i] = left
 		d.own[i] = append(d.own[i], left...)
-		// Neighbours in this order share parts, which makes loading them faster.
+		// Neighbors in this order share parts, which makes loading them faster.
 		slices.SortFunc(left, func(a, b spill.Entry) int {
 			return cmp.Or(cmp.Compare(depthOf(a), depthOf(b)), cmp.Compare(a.Ref, b.Ref))
 		})
@@ -507,7 +505,7 @@ func (d *disk) look() error {
 	return d.flush(false)
 }
 
-// queue queues the states that have become covered, the least deep first.
+// queue queues the states that have become covered, least depth first.
 func (d *disk) queue(open *[spill.Shards][]spill.Entry) error {
 	r := d.run
 	var at [spill.Shards]int
@@ -571,7 +569,7 @@ func (d *disk) shards(f func(i int, load func(spill.Entry) []uint64) error) erro
 	return g.Wait()
 }
 
-// flush writes what is covered and not on the disk, if it is much or all is to be
+// flush writes the covered states that are not on the disk, if there are many or all should be
 // written.
 func (d *disk) flush(all bool) error {
 	if d.kept == 0 || !all && d.kept < d.most {
@@ -638,7 +636,7 @@ func (d *disk) drop() error {
 	return nil
 }
 
-// hire gives everybody a session of the store.
+// hire gives each worker a session of the store.
 func (d *disk) hire() {
 	d.sessions = d.sessions[:0]
 	for range min(runtime.GOMAXPROCS(0), spill.Shards) {
@@ -649,7 +647,7 @@ func (d *disk) hire() {
 	}
 }
 
-// refill takes states that wait on the disk into the work set.
+// refill moves states that wait on the disk into the work set.
 func (d *disk) refill() error {
 	words := 0
 	var s []uint64
@@ -722,8 +720,8 @@ func (d *disk) past() (history, func(*finding), func() error) {
 // stats returns figures.
 func (d *disk) stats() *DiskStats { return &DiskStats{d.dir.Stats(), d.drops, d.looked} }
 
-// past has the states of a search with a disk by numbers, which stand for Refs, as the
-// rebuilder of traces wants them.
+// past numbers the states of a search with a disk, instead of Refs, as the rebuilder of traces
+// needs them.
 type past struct {
 	disk   *disk
 	refs   map[string]statestore.Ref
@@ -734,7 +732,7 @@ type past struct {
 
 func newPast(d *disk) *past { return &past{disk: d, refs: map[string]statestore.Ref{}} }
 
-// Find implements part of [statestore.Session]: it gives a state a number.
+// Find implements part of [statestore.Session]: it numbers a state.
 func (p *past) Find(s []uint64) (statestore.Ref, bool) {
 	k := engine.StateString(s)
 	r, ok := p.refs[k]
@@ -759,8 +757,8 @@ func (p *past) Parents(ref statestore.Ref, yield func(statestore.Ref) bool) {
 	}
 }
 
-// Hint implements part of [statestore.Parted]: what is known of the state before one, which
-// means the same on all ranks.
+// Hint implements part of [statestore.Parted]: what is known of a state's parent, which means
+// the same on all ranks.
 func (p *past) Hint(ref statestore.Ref) uint64 {
 	if s := p.states[ref-1]; !p.known[ref-1] {
 		p.lookUp(spill.Hash(s), func(t []uint64, from uint64) bool {

@@ -13,22 +13,21 @@ import (
 	"cpor/system"
 )
 
-// With a disk, the parts of a rank have the same files: what each rank has covered is one set,
-// since states there know their parents by hashes that mean the same everywhere. So the parts
-// that a rank writes all name all its files, and the states that it has to expand or to look for
-// are in each. Who takes up a part takes the files as they are, also if other states are in
-// them, about which it is never asked, and of what is to be done what belongs to the part. A
-// queue of states that wait is sifted when the states are shared otherwise than before, so that
-// what waits on a rank is its own.
+// With a disk, all parts of a rank share its files: the covered states of a rank are one set,
+// since states on the disk name their parents by hashes that mean the same everywhere. So each
+// part that a rank writes names all its files, and contains all states to expand or to look for.
+// A rank that resumes a part takes the files as they are, even if they contain states of other
+// parts, and of the work only what belongs to the part. If the division has changed, queues of
+// waiting states are filtered, so each rank keeps only its own.
 
-// candidateOf is a state that was to be looked for.
+// candidateOf is a state to be looked for.
 type candidateOf struct {
 	from  uint64
 	state system.State
 }
 
-// saveParts writes the own parts of the next checkpoint, and returns the files that it has. No
-// worker may be at work.
+// saveParts writes this rank's parts of the next checkpoint, and returns its files. No worker
+// may be running.
 func (d *disk) saveParts() (files []spill.Kept, err error) {
 	r := d.run
 	r.parts.saves++
@@ -77,8 +76,8 @@ func (d *disk) saveParts() (files []spill.Kept, err error) {
 // keptIn is where the files of this rank are kept.
 func (d *disk) keptIn() string { return spill.RankDir(d.run.o.Checkpoint.Dir, d.run.parts.rank) }
 
-// commit writes a checkpoint of a search whose parts are all of this process. An error is one that
-// ends the search.
+// commit writes a checkpoint of a search whose parts are all in this process. An error ends the
+// search.
 func (d *disk) commit() error {
 	files, err := d.saveParts()
 	if d.failed != nil {
@@ -91,7 +90,7 @@ func (d *disk) commit() error {
 	return nil
 }
 
-// taken is what was taken up of parts with a disk.
+// taken is what was restored from parts with a disk.
 type taken struct {
 	disk       *disk
 	watch      *engine.Watch
@@ -101,7 +100,7 @@ type taken struct {
 	over       error // what ended it before all was there
 }
 
-// takeDisk takes up the own parts of a search with a disk.
+// takeDisk restores this rank's parts of a search with a disk.
 func (p *parts) takeDisk(from *engine.Parts, t *taken) (kept []*saved, work []*statestore.Batch,
 	err error) {
 	d := t.disk
@@ -125,7 +124,7 @@ func (p *parts) takeDisk(from *engine.Parts, t *taken) (kept []*saved, work []*s
 	return kept, work, nil
 }
 
-// resume takes up the rest of what was taken, when there is a store.
+// resume restores the rest, when there is a store.
 func (d *disk) resume(t *taken) error {
 	d.hire()
 	for _, c := range t.candidates {
@@ -134,7 +133,7 @@ func (d *disk) resume(t *taken) error {
 		}
 	}
 	if t.candidates = nil; t.over != nil {
-		// It has to end before all is there: the last checkpoint stays the one that counts.
+		// It must end before everything is restored: the last checkpoint stays valid.
 		d.failed = &engine.Stop{Reason: "the disk was not read completely"}
 	}
 	return nil
@@ -216,7 +215,7 @@ func (p *parts) loadDisk(from *engine.Parts, slot int, t *taken) (kept *saved,
 	return kept, work, engine.AtEnd(in)
 }
 
-// takeFiles takes up the files of a rank. same tells whether it had the same states as this one.
+// takeFiles restores the files of a rank. same says whether it had the same states as this one.
 func (p *parts) takeFiles(t *taken, s *savedDisk, same bool) error {
 	d, from := t.disk, spill.RankDir(t.dir, s.Rank)
 	if err := d.set.Restore(t.watch.Context(), from, s.Set); err != nil {
@@ -246,7 +245,7 @@ func (p *parts) takeFiles(t *taken, s *savedDisk, same bool) error {
 	return nil
 }
 
-// sift returns a queue of those states of q that belong to this rank.
+// sift returns a queue of the states of q that belong to this rank.
 func (p *parts) sift(q *spill.Queue, dir *spill.Dir) (*spill.Queue, error) {
 	own := spill.NewQueue(dir)
 	var state, exported system.State

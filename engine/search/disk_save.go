@@ -14,9 +14,9 @@ import (
 	"cpor/system"
 )
 
-// savedDisk is what a checkpoint of a search with a disk has besides that of one
-// without: the names of the files that have the covered set and the states that wait. Behind it
-// stand the work set and the candidates, as states.
+// savedDisk is what a checkpoint of a search with a disk has besides that of one without: the
+// names of the files with the covered set and the waiting states. The work set and the
+// candidates follow, as states.
 type savedDisk struct {
 	States       uint64 // covered
 	Drops, Looks int
@@ -24,11 +24,11 @@ type savedDisk struct {
 	Waiting      []spill.KeptQueue
 	Work, Open   int
 
-	// On ranks: which one wrote it, and how often the search had gone on by then.
+	// On ranks: which one wrote it, and how often the search had resumed by then.
 	Rank, Session int
 }
 
-// freeze brings all that is covered to the disk, and returns what names it, and the files.
+// freeze writes all covered states to the disk, and returns their names and the files.
 func (d *disk) freeze() (s *savedDisk, files []spill.Kept, err error) {
 	d.collect()
 	if err := d.flush(true); err != nil {
@@ -57,7 +57,7 @@ func (d *disk) freeze() (s *savedDisk, files []spill.Kept, err error) {
 	return s, files, nil
 }
 
-// save writes a checkpoint. No worker may be at work. An error is one that ends the search.
+// save writes a checkpoint. No worker may be running. An error ends the search.
 func (d *disk) save(keep *engine.Keeper) error {
 	keep.Wait() // what it holds is released
 	s, files, err := d.freeze()
@@ -84,7 +84,7 @@ func (d *disk) save(keep *engine.Keeper) error {
 	return nil
 }
 
-// bring brings the files of a checkpoint to where they are kept, but for those that are there.
+// bring moves the files of a checkpoint to where they are kept, except those already there.
 func (d *disk) bring(files []spill.Kept, there map[spill.Kept]bool, to string) error {
 	for _, k := range files {
 		if there[k] {
@@ -97,9 +97,9 @@ func (d *disk) bring(files []spill.Kept, there map[spill.Kept]bool, to string) e
 	return checkpoint.SyncDir(to)
 }
 
-// counts is told that a checkpoint with these files counts.
+// counts is called when a checkpoint with these files is valid.
 func (d *disk) counts(files []spill.Kept, to string) {
-	// What stays though it should not takes room and is tried again.
+	// A file that cannot be removed takes space, and is tried again.
 	_ = spill.KeepOnly(to, files)
 	d.there = map[spill.Kept]bool{}
 	for _, k := range files {
@@ -107,8 +107,8 @@ func (d *disk) counts(files []spill.Kept, to string) {
 	}
 }
 
-// write writes what a checkpoint has: first what head writes, which has s, then the states that
-// are to be expanded and those that are to be looked for.
+// write writes a checkpoint: first head, which contains s, then the states to expand and those
+// to look for.
 func (d *disk) write(w io.Writer, s *savedDisk, head func() error) error {
 	r := d.run
 	var batches []*statestore.Batch
@@ -198,7 +198,7 @@ func (k keepingDisk) explore(report func(queued int)) error {
 	return err
 }
 
-// restore takes up the files of a checkpoint, unless the watch ends that.
+// restore reads the files of a checkpoint, unless the watch ends it.
 func (d *disk) restore(watch *engine.Watch, dir string, s *savedDisk) error {
 	// It continues as if memory had been full just now.
 	d.dropped, d.states, d.since, d.drops, d.looked = true, s.States, s.States, s.Drops+1, s.Looks
@@ -224,7 +224,7 @@ func (d *disk) restore(watch *engine.Watch, dir string, s *savedDisk) error {
 	return err
 }
 
-// read takes up the work set and the candidates.
+// read restores the work set and the candidates.
 func (d *disk) read(in *bufio.Reader, s *savedDisk) error {
 	q := d.newFiller()
 	err := readStates(in, s.Work, func(depth uint64, state system.State) error {
@@ -266,7 +266,7 @@ func readStates(in *bufio.Reader, n int, f func(number uint64, state system.Stat
 	return nil
 }
 
-// candidate takes up a state that is to be looked for.
+// candidate restores a state to be looked for.
 func (d *disk) candidate(from uint64, state system.State) error {
 	ref, added, err := d.sessions[0].Insert(state, 0)
 	if errors.Is(err, statestore.ErrFull) {

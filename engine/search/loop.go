@@ -69,7 +69,7 @@ func (r *run) hire() {
 	r.workers[0].prepare()
 }
 
-// alone searches in this process. explore works off the work set; it returns nil if everything
+// alone searches in this process. explore processes the work set; it returns nil if everything
 // was covered, and otherwise the reason why not.
 func (r *run) alone(
 	res *Result, fresh bool, explore func(report func(queued int)) error,
@@ -87,7 +87,7 @@ func (r *run) alone(
 	return r.end(res, err)
 }
 
-// begin stores and queues the initial states, those of this process.
+// begin stores and queues the initial states of this process.
 func (r *run) begin() error {
 	w := r.workers[0]
 	b := r.ws.Get(0)
@@ -126,7 +126,7 @@ func (r *run) begin() error {
 	return r.watch.Err()
 }
 
-// work runs the pool. It returns nil if everything was covered, otherwise why
+// work runs the pool. It returns nil if everything was covered, and otherwise the reason why
 // not.
 func (r *run) work(ctx context.Context, po workers.Options) error {
 	if r.watch.Memory().Limited() {
@@ -135,7 +135,7 @@ func (r *run) work(ctx context.Context, po workers.Options) error {
 	return r.full(r.pools(ctx, po))
 }
 
-// pools runs the pool and adds its figures up.
+// pools runs the pool and adds up its figures.
 func (r *run) pools(ctx context.Context, po workers.Options) error {
 	// Where the work items carry their states, the frontier must be small.
 	po.Workers, po.ReportEvery, po.DepthFirst = r.o.Workers, r.o.ProgressInterval,
@@ -145,7 +145,7 @@ func (r *run) pools(ctx context.Context, po workers.Options) error {
 	return err
 }
 
-// full makes an error of the store that takes no more what ends an exploration.
+// full turns the error of a full store into what ends an exploration.
 func (r *run) full(err error) error {
 	if errors.Is(err, statestore.ErrFull) {
 		return r.watch.OutOfMemory()
@@ -161,7 +161,7 @@ func (r *run) countState() error {
 	return nil
 }
 
-// violated tells violations apart that are no deadlocks.
+// violated tells apart violations that are not deadlocks.
 type violated struct {
 	kind   system.ViolationKind
 	pos    system.Pos
@@ -184,7 +184,7 @@ type worker struct {
 	depth int // of its successors
 	out   *workers.Out
 	err   error // why the search has to end
-	// broken: the expander was told to break off.
+	// broken: the expander was told to stop early.
 	broken bool
 	// unturned counts the states expanded since the last call of Options.Turn.
 	unturned int
@@ -208,8 +208,8 @@ func (r *run) newWorker(id int) *worker {
 	return w
 }
 
-// prepare makes the worker's expander and destination. A worker gets them with its
-// first state, because of many more workers than CPUs most never get any.
+// prepare makes the worker's expander and destination. A worker gets them with its first state,
+// because with many more workers than CPUs, most never get a state.
 func (w *worker) prepare() {
 	w.run.making.Lock()
 	defer w.run.making.Unlock()
@@ -267,7 +267,7 @@ func (w *worker) turn() {
 	}
 }
 
-// publish tells the reporter what was counted.
+// publish reports the counts to the reporter.
 func (w *worker) publish() {
 	c := w.expander.Counters()
 	w.public.transitions.Store(c.Transitions)
@@ -275,7 +275,7 @@ func (w *worker) publish() {
 	w.public.depth.Store(uint64(w.maxDepth))
 }
 
-// fail ends the search with an error, unless it ends already or err is nil.
+// fail ends the search with an error, unless it is ending already or err is nil.
 func (w *worker) fail(err error) {
 	if w.err == nil {
 		w.err = err
@@ -289,7 +289,7 @@ func (w *worker) Idle() {
 	}
 }
 
-// Stopped tells whether the search is to end.
+// Stopped reports whether the search should end.
 func (w *worker) Stopped() bool {
 	if w.err != nil || w.out.Stopped() {
 		w.broken = true
@@ -330,7 +330,7 @@ func (w *worker) queue(ref statestore.Ref, m *Move) {
 	w.to.Queue(ref, m)
 }
 
-// arrived queues a new state about which a destination has not decided at once.
+// arrived queues a new state on which a destination decided late.
 func (w *worker) arrived(ref statestore.Ref) error {
 	w.maxDepth = max(w.maxDepth, w.depth)
 	w.out.Add(w.depth, ref)
@@ -369,7 +369,7 @@ func (w *worker) Cover(m *Move, arrive func(ref statestore.Ref, fresh bool) bool
 	}
 }
 
-// Violation records the violations of a transition if they are to be kept.
+// Violation records the violations of a transition if the options ask for them.
 func (w *worker) Violation(v *system.Violation, tail []Step) {
 	if w.hook != nil {
 		w.hook.Violation(v, tail)

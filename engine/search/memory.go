@@ -7,7 +7,7 @@ import (
 	"cpor/workers"
 )
 
-// memoryPlace is the place of a search that has all it covers in memory.
+// memoryPlace is the place of a search that keeps all it covers in memory.
 type memoryPlace struct{ *run }
 
 // join implements [place].
@@ -70,7 +70,7 @@ func (d *inMemory) Take(b *statestore.Batch, i int) (bool, error) {
 	return true, nil
 }
 
-// accept covers a state that was found elsewhere, as if it were the end of a move.
+// accept covers a state that was found elsewhere, like the end of a move.
 func (d *inMemory) accept(depth int, parent statestore.Ref, s system.State) error {
 	d.w.depth = depth
 	ref, added, err := d.session.Insert(s, parent)
@@ -85,7 +85,7 @@ func (d *inMemory) Cover(m *Move) (statestore.Ref, outcome, error) {
 	return inserted(d.session.Insert(m.End, d.w.ref))
 }
 
-// inserted says what became of a state that was inserted into a store.
+// inserted returns the outcome of inserting a state into a store.
 func inserted(ref statestore.Ref, added bool, err error) (statestore.Ref, outcome, error) {
 	switch {
 	case err != nil:
@@ -157,22 +157,21 @@ func (d *carrying) Trail() *statestore.Trail {
 	return d.trail
 }
 
-// settleAt is how many moves may be deferred before they are settled, if they may wait
-// for those of other states. More of them give the memory more time, and have longer
-// been out of the caches.
+// settleAt is how many moves may be deferred before they are settled, if they may wait for those
+// of other states. With more of them, memory has more time to answer, but they may have left the
+// caches.
 const settleAt = 32
 
-// deferred begins many insertions before it completes them, so that the memory of the one that is
-// completed has been asked for a while ago.
+// deferred begins many insertions before it completes them, so that the memory each one needs
+// has been prefetched.
 type deferred struct {
 	inMemory
 	session   statestore.Deferring
 	numbering statestore.Numbering // session, if it is one and no one else asks for moves
 	arrive    func(statestore.Ref) error
 	open      int // moves that are to be settled
-	// patient: they may wait until other states of the batch are expanded. A search that
-	// can be interrupted and continues has nothing that is neither covered nor will be
-	// found again.
+	// patient: they may wait until other states of the batch are expanded. Not in a search that
+	// can be interrupted and continue, where an end that waits could be lost.
 	patient bool
 }
 

@@ -8,9 +8,8 @@ import (
 	"cpor/statestore"
 )
 
-// ownerTable returns the owners of states from the numbers of their parts. It remembers what each
-// part adds to the sum of the terms of a division's fields, so that states need not be taken
-// apart.
+// ownerTable returns the owners of states from the numbers of their parts. It remembers what
+// each part adds to the sum of the terms of a division's fields, so states need not be unpacked.
 type ownerTable struct {
 	sharing  statestore.Sharing
 	division *division.Division
@@ -33,7 +32,7 @@ type owners struct {
 	value []uint64
 }
 
-// numberable tells whether a state can be sent as the numbers of its parts.
+// numberable reports whether a state can be sent as the numbers of its parts.
 func (h *ownerTable) numberable(numbers *[statestore.MaxNumbers]uint32) bool {
 	return slices.Max(numbers[:]) < h.most
 }
@@ -120,8 +119,8 @@ func (o *owners) sum(numbers *[statestore.MaxNumbers]uint32) (sum uint64) {
 	return sum
 }
 
-// leaves sends the end of a move that is told by numbers to its owner, and tells whether it is
-// another rank than this one.
+// leaves sends the end of a move given as numbers to its owner, and reports whether that is
+// another rank.
 func (a *abroad) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bool {
 	o, to := a.owners, a.homeOf()
 	if deciding := parts & o.which; deciding != 0 {
@@ -153,7 +152,7 @@ func (a *abroad) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bo
 	return true
 }
 
-// sendNumbers sends the end of a move to a rank by numbers, if it can be told so.
+// sendNumbers sends the end of a move to a rank by numbers, if they are known there.
 func (a *abroad) sendNumbers(to int, m *Move) bool {
 	if a.table == nil {
 		return false

@@ -20,14 +20,14 @@ import (
 )
 
 // parts is how the covered set of a search is divided: a state belongs to the part that its
-// division says ([division.Division]), and part i is on the rank that is the remainder of i. A
-// search begins with as many parts as ranks. It continues with the same parts on fewer ranks, each
-// of which then has several of them ([statestore.Join]). For more ranks each part is split into
-// several that begin as copies of it: all have its states, which does no harm, since each is
-// asked only about those that belong to it; the items of the work set are shared out.
+// division says ([division.Division]), and part i is on rank i modulo their number. A search
+// begins with as many parts as ranks. On fewer ranks it continues with the same parts, several
+// on each rank ([statestore.Join]). On more ranks, each part is split into several that begin as
+// copies of it. All of these have its states, which is harmless, since each is only asked about
+// those that belong to it. The items of the work set are divided.
 //
-// To send the states to other ranks instead would lose their parents: these are known by
-// some bits of their Refs, which mean something only in the stores that they are of.
+// Sending the states to other ranks instead would lose their parents, which are stored as some
+// bits of their Refs and mean something only in their own stores.
 type parts struct {
 	count int // of all ranks
 	rank  int
@@ -45,12 +45,12 @@ type part struct {
 	store  statestore.Store
 	extra  uint64          // states that count in another part
 	mark   checkpoint.Mark // of its last checkpoint
-	// foreign says what the numbers in its states mean; nil: the same as elsewhere in
-	// this process.
+	// foreign says what the numbers in its states mean; nil if they mean the same as elsewhere
+	// in this process.
 	foreign system.Portable
 }
 
-// savedPart is in front of a part.
+// savedPart precedes a part.
 type savedPart struct {
 	Part, Count int
 	Ranks       int
@@ -63,7 +63,7 @@ type savedPart struct {
 	Disk    *savedDisk      `json:",omitempty"` // in place of the covered set and what follows
 }
 
-// FirstPart returns which of so many parts a rank takes up first.
+// FirstPart returns which of that many parts a rank restores first.
 func FirstPart(rank, from int) int { return rank % from }
 
 // NumbersOf returns what the numbers in the states of a part mean (see [system.Portable]); r
@@ -74,8 +74,8 @@ func NumbersOf(r io.Reader) ([]byte, error) {
 	return s.Numbers, err
 }
 
-// divide returns how a search is divided that continues with so many parts, or that begins
-// if there are none.
+// divide returns the division of a search that continues with that many parts, or that begins if
+// there are none.
 func divide(sys system.System, from, rank, ranks int) (*parts, error) {
 	p := &parts{count: from, rank: rank, ranks: ranks}
 	p.portable = sys.Capabilities().Portable
@@ -96,8 +96,8 @@ func divide(sys system.System, from, rank, ranks int) (*parts, error) {
 	return p, nil
 }
 
-// placing says where the states of a rank stand. Those of a part have the numbers of
-// whoever began it.
+// placing says where the states of a rank are. Those of a part have the numbers of the rank that
+// began it.
 type placing struct {
 	*parts
 	exported, there system.State
@@ -157,7 +157,7 @@ func (p *parts) export(dst, s system.State) system.State {
 	return p.portable.Export(dst[:0], s)
 }
 
-// store makes the store of this rank of its parts.
+// store combines the parts of this rank into its store.
 func (p *parts) store() (statestore.Store, error) {
 	if p.own[0].store != nil && (len(p.own) == 1 || p.own[1].store == nil) &&
 		p.own[0].foreign == nil {
@@ -208,7 +208,7 @@ func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestor
 	return p, kept, work, err
 }
 
-// head reads what is in front of a part, of so many.
+// head reads what precedes a part, of that many.
 func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
 	var s savedPart
 	err := engine.ReadRecord(f, &s)
@@ -303,7 +303,7 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 	return kept, work, nil
 }
 
-// goOn takes up what the own parts of a checkpoint had.
+// goOn restores this rank's parts of a checkpoint.
 func (r *run) goOn(kept []*saved, work []*statestore.Batch) {
 	for i, b := range work {
 		r.ws.Push(i%r.o.Workers, b)
@@ -321,8 +321,8 @@ func (r *run) goOn(kept []*saved, work []*statestore.Batch) {
 	r.states.Store(r.place.covered())
 }
 
-// savedPart returns what is in front of one of the own parts, without findings, and what
-// writes the part.
+// savedPart returns what precedes one of this rank's parts, without findings, and a function
+// that writes the part.
 func (r *run) savedPart(slot int) (s *savedPart, write func(func(io.Writer) error) error,
 	err error) {
 	o := r.parts.own[slot]
@@ -342,7 +342,7 @@ func (r *run) savedPart(slot int) (s *savedPart, write func(func(io.Writer) erro
 	}, nil
 }
 
-// saveParts writes the own parts of the next checkpoint. No worker may be at work.
+// saveParts writes this rank's parts of the next checkpoint. No worker may be running.
 func (r *run) saveParts() error {
 	r.parts.saves++
 	var all []*statestore.Batch
@@ -399,7 +399,7 @@ func (r *run) saveParts() error {
 	return failed
 }
 
-// agree returns on every rank the errors of all that have one.
+// agree returns the errors of all ranks, on every rank.
 func agree(c engine.Comm, err error) error {
 	x := cluster.NewExchange(c, cluster.Options{})
 	said := ""
@@ -426,7 +426,7 @@ func agree(c engine.Comm, err error) error {
 	return nil
 }
 
-// agreeDivision returns on every rank how rank 0 divides the states among them.
+// agreeDivision returns rank 0's division of the states, on every rank.
 func agreeDivision(r *run) (*division.Division, error) {
 	var m []byte
 	d := &division.Division{}
@@ -448,8 +448,8 @@ func agreeDivision(r *run) (*division.Division, error) {
 	return d, nil
 }
 
-// sampled chooses a division for the ranks. What it executes does not count as executed: the
-// search will do it again.
+// sampled chooses a division for the ranks. Its transitions do not count, because the search
+// executes them again.
 func (r *run) sampled() *division.Division {
 	if counts := r.sys.Capabilities().Counting; counts != nil && !r.o.Shared {
 		before := counts.Executed()

@@ -19,8 +19,7 @@ import (
 	"cpor/workers"
 )
 
-// ranks is this rank's side of a search on several, the part that speaks to the
-// others.
+// ranks is this rank's side of a search on several ranks: it communicates with the others.
 type ranks struct {
 	place   // of the states of this rank
 	run     *run
@@ -30,7 +29,7 @@ type ranks struct {
 	gate    *workers.Gate
 	session statestore.Session // of the goroutine that speaks
 	open    *statestore.Batch  // arrivals that are not queued yet
-	// If what is lost at the end of a search is lost for good, states are stored together.
+	// If nothing needs to survive the end of the search, states are stored together.
 	deferring statestore.Deferring // session, or nil
 	deferred  int                  // states that wait for that
 	depth     int                  // of these
@@ -59,9 +58,9 @@ type ranks struct {
 	arrived  system.State    // of this process
 }
 
-// names is what the numbers of another rank mean for states of one length.
+// names translates the numbers of another rank, for states of one length.
 type names struct {
-	// own is by part and number the number that this rank has for the same, 0 if there is none.
+	// own is, by part and number, this rank's number for the same value; 0 if there is none.
 	own [statestore.MaxNumbers][]uint32
 	// unnumbered are parts for whose numbers there was no memory.
 	unnumbered map[partName][]uint64
@@ -80,9 +79,8 @@ type lateArrival struct {
 	state system.State
 }
 
-// arrivals is how many states of other ranks wait for each worker at most; what
-// comes beyond is stored by the goroutine that receives it, which makes
-// the senders wait.
+// arrivals is how many states of other ranks may wait for each worker. The receiving goroutine
+// stores any others itself, which makes the senders wait.
 const arrivals = 4 * statestore.BatchSize
 
 func newRanks(r *run) *ranks {
@@ -123,13 +121,13 @@ func newRanks(r *run) *ranks {
 	return k
 }
 
-// owns tells whether a state belongs to this rank.
+// owns reports whether this rank owns a state.
 func (k *ranks) owns(s system.State) bool {
 	return k.outbox.Owner(k.export(nil, s)) == k.rank
 }
 
-// export returns a state as it goes to other ranks, in the memory of dst if it is not
-// the same.
+// export returns a state in the form that is sent to other ranks, in the memory of dst if it
+// differs.
 func (k *ranks) export(dst, s system.State) system.State {
 	if k.portable == nil {
 		return s
@@ -145,7 +143,7 @@ func (k *ranks) local(dst, s system.State) (system.State, error) {
 	return k.portable.Import(dst[:0], s)
 }
 
-// search implements [place]. An error that the other ranks do not know of is a [cluster.Left].
+// search implements [place]. An error that the other ranks do not know is a [cluster.Left].
 func (k *ranks) search(res *Result, fresh bool) (_ *Result, err error) {
 	r := k.run
 	defer func() {
@@ -222,7 +220,7 @@ func (k *ranks) round() (cluster.Outcome, error) {
 	return x.Run(k) // it waits for the pool
 }
 
-// afterRound is what a rank says when all have paused and it has looked at its disk.
+// afterRound is what a rank reports when all have paused and it has searched its disk.
 type afterRound struct {
 	Work   bool   // it has states to expand, or candidates
 	States uint64 // that it knows to be covered
@@ -230,18 +228,17 @@ type afterRound struct {
 	Save   bool   // of rank 0: a checkpoint is to be written
 }
 
-// rounds is round for a search with a disk. What a rank has left to do is known when
-// it has looked for its candidates on its disk, and it cannot look while states arrive. So all
-// ranks pause when one of them has many candidates or no room, or when nobody has
-// anything else to do.
+// rounds is round for a search with a disk. A rank knows what is left to do only after it has
+// looked for its candidates on its disk, and it cannot look while states arrive. So all ranks
+// pause when one of them has many candidates or no room, or when no rank has anything else to
+// do.
 //
-// Each state has one owner, and all that leads to it arrives there: what the owner does with
-// it is what one process with a disk does, so a state is covered once and expanded
-// once. A state that arrives when there is no room is kept until the pause, in which
-// room is made. The end: when all have paused, nothing is under way, and no rank does
-// anything that could give another one work before the next round begins. If then no rank
-// has candidates that it has not looked for, states to expand, or states that wait on
-// its disk, there is nothing left to do anywhere, and nothing can come.
+// Each state has one owner, where it arrives from all ranks. The owner treats it as a single
+// process with a disk does, so each state is covered once and expanded once. A state that
+// arrives when there is no room is kept until the pause, which makes room. Termination: when all
+// have paused, no message is under way, and no rank gives another one work before the next round
+// begins. If then no rank has candidates to look for, states to expand, or states that wait on
+// its disk, nothing is left to do, and nothing can arrive.
 func (k *ranks) rounds() (cluster.Outcome, error) {
 	d := k.run.disk
 	k.saved = time.Now()
@@ -317,7 +314,7 @@ func (k *ranks) agree(mine afterRound) (sum afterRound, err error) {
 	return sum, nil
 }
 
-// between does what there is to do for the disk while all ranks pause.
+// between does the work for the disk while all ranks pause.
 func (k *ranks) between() error {
 	r, d := k.run, k.run.disk
 	if d.failed != nil {
@@ -370,8 +367,8 @@ func (k *ranks) tooLate(depth int, from uint64, s system.State) {
 	k.x.RequestPause()
 }
 
-// save writes a checkpoint together with the other ranks: it counts if all have
-// written their parts.
+// save writes a checkpoint together with the other ranks: it is valid if all have written their
+// parts.
 func (k *ranks) save() error {
 	err, d := k.fault, k.run.disk
 	var files []spill.Kept
@@ -423,13 +420,13 @@ func (k *ranks) save() error {
 	return lost
 }
 
-// afterSave is what a rank says when it has written its parts of a checkpoint.
+// afterSave is what a rank reports when it has written its parts of a checkpoint.
 type afterSave struct {
 	Error string
 	Over  bool // its disk has failed
 }
 
-// goOn begins the exchange behind a pause.
+// goOn begins the exchange after a pause.
 func (k *ranks) goOn() {
 	k.traffic.Add(k.x.Traffic())
 	k.x = k.x.Next()
@@ -440,8 +437,7 @@ func (k *ranks) goOn() {
 	}
 }
 
-// end asks for the end of the search on all ranks, and returns err if it is a
-// fault of the tool.
+// end requests the end of the search on all ranks, and returns err if it is a fault of the tool.
 func (k *ranks) end(err error) error {
 	_, _, reason, fault := engine.Judge(err, "", false)
 	k.x.RequestStop(reason)
@@ -520,8 +516,8 @@ func (k *ranks) Means(from, length, part int, number uint32, value []uint64) err
 	return nil
 }
 
-// arriveNumbers is Arrive for a state that is told by numbers. To store it costs so little that it
-// is not left to the workers.
+// arriveNumbers is Arrive for a state given as numbers. Storing it is so cheap that it is not
+// left to the workers.
 func (k *ranks) arriveNumbers(a *cluster.Arrival, parent statestore.Ref) error {
 	n := k.names[a.From][a.Length]
 	if n == nil {
@@ -602,8 +598,8 @@ func (k *ranks) takeLater(depth int, parent statestore.Ref, s system.State) {
 	}
 }
 
-// settle stores what waits for that. If there is no room any more the search ends, and what is
-// lost is missed by nobody.
+// settle stores the states that wait. If there is no room, the search ends, and nothing needs
+// those that are lost.
 func (k *ranks) settle() {
 	if k.deferred == 0 {
 		return
@@ -618,7 +614,7 @@ func (k *ranks) settle() {
 	}
 }
 
-// batch returns the open batch, of a depth, and either with states or without.
+// batch returns the open batch of a depth, with or without states.
 func (k *ranks) batch(depth int, states bool) *statestore.Batch {
 	b := k.open
 	if b != nil && (b.Depth != depth || b.Full() || b.Len() > 0 && (b.State(0) != nil) != states) {
@@ -671,7 +667,7 @@ func (k *ranks) Pause() { close(k.pause) }
 // Done implements [cluster.Part].
 func (k *ranks) Done() <-chan struct{} { return k.done }
 
-// share is what a rank tells rank 0 when the search is over.
+// share is what a rank reports to rank 0 when the search is over.
 type share struct {
 	Result   Result // its counts
 	Fault    string // of the tool
@@ -692,9 +688,8 @@ type sharedFinding struct {
 	Tail      []Step
 }
 
-// question is what rank 0 asks the others while it rebuilds traces: which states
-// of theirs have a move that ends in a state. Without one it is over, and the
-// result is final.
+// question is what rank 0 asks the others while it rebuilds traces: which states of theirs have
+// a move that ends in a state. If there is none, the search is over and the result is final.
 type question struct {
 	State  system.State
 	Rank   int // that has the state
@@ -704,7 +699,7 @@ type question struct {
 	Told   []byte   // with the result: see Learning
 }
 
-// answer is what a rank says to a question.
+// answer is the reply to a question.
 type answer struct {
 	Before []predecessor
 	Failed string // why the disk cannot be read
@@ -729,8 +724,8 @@ func (k *ranks) diskFailed() string {
 	return ""
 }
 
-// merge makes one result of all, on rank 0, and tells it to the others. stopped
-// is why the search has ended on all ranks, nil if it ran to its end.
+// merge combines all results on rank 0 and sends the result to the others. stopped is why the
+// search has ended on all ranks, nil if it ran to its end.
 func (k *ranks) merge(res *Result, fault, stopped error) error {
 	rb, m, err := k.contribution(res, fault)
 	if err != nil {
@@ -815,7 +810,7 @@ func (k *ranks) contribution(res *Result, fault error) (*rebuilder, []byte, erro
 	return rb, m, err
 }
 
-// united is what the shares of all ranks have together, beside the figures of the result.
+// united is the sum of all ranks' shares, without the figures of the result.
 type united struct {
 	found   *engine.Collector[sharedFinding]
 	counted []uint64 // by Options.Counts
@@ -823,7 +818,7 @@ type united struct {
 	fault   error    // of any rank
 }
 
-// unite makes one result of the encoded shares of all ranks.
+// unite combines the encoded shares of all ranks.
 func (k *ranks) unite(res *Result, all [][]byte, fault error) (*united, error) {
 	*res = Result{Result: engine.Result{Workers: res.Workers, Duration: res.Duration}}
 	u := &united{found: engine.NewCollector[sharedFinding](&k.run.o.Options),
@@ -879,7 +874,7 @@ func (k *ranks) addFindings(found *engine.Collector[sharedFinding], rank int,
 	return nil
 }
 
-// told takes what comes with the result.
+// told reads what is sent with the result.
 func (k *ranks) told(end *question) error {
 	for i, c := range k.run.o.Counts {
 		c.Store(end.Counts[i])

@@ -18,14 +18,14 @@ type rebuilder struct {
 	machine  system.Machine
 }
 
-// history is what the rebuilder asks a session of a store, or what is on the disk.
+// history is what the rebuilder needs from a session of a store, or from the disk.
 type history interface {
 	Find(s []uint64) (statestore.Ref, bool)
 	Load(ref statestore.Ref, dst []uint64) []uint64
 	Parents(ref statestore.Ref, yield func(statestore.Ref) bool)
 }
 
-// move is a move as the rebuilder keeps it: without its end.
+// move is a move without its end.
 type move struct {
 	thread int
 	alt    uint64
@@ -54,8 +54,8 @@ func (rb *rebuilder) trace(initial int, moves []move, f *finding) (*trace.Trace,
 	t := &trace.Trace{Initial: initial}
 	m := rb.machine
 	m.Load(rb.sys.Initial()[initial])
-	// The self-loops of blocked and ended threads, with which paths can end,
-	// are no steps of an execution.
+	// The self-loops of blocked and ended threads, with which paths can end, are not steps of an
+	// execution.
 	step := func(s Step) {
 		if s.Thread < m.NumThreads() && m.Step(s.Thread, s.Alt).Kind == system.Moved {
 			t.Steps = append(t.Steps, s)
@@ -181,9 +181,8 @@ func (rb *rebuilder) backwards(ref statestore.Ref) (initial int, moves []move, e
 	return initial, moves, nil
 }
 
-// forwards follows the trail of a finding from the initial states: always a
-// move whose end has the hash that comes next. Where several states have that
-// hash it tries one after another.
+// forwards follows the trail of a finding from the initial states: it takes moves whose ends
+// have the next hash. If several states have that hash, it tries them in turn.
 func (rb *rebuilder) forwards(f *finding) (initial int, moves []move, err error) {
 	var refs []statestore.Ref
 	for t := f.trail; t != nil; t = t.Parent {

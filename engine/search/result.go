@@ -6,7 +6,7 @@ import (
 	"cpor/engine"
 )
 
-// end makes the result of a search that ended with err, nil if everything was
+// end returns the result of a search that ended with err, which is nil if everything was
 // covered.
 func (r *run) end(res *Result, err error) (*Result, error) {
 	r.fill(res)

@@ -10,7 +10,7 @@ import (
 	"cpor/workers"
 )
 
-// Options are those of every engine, and what only stored states need.
+// Options are those of every engine, and those that only stored states need.
 type Options struct {
 	engine.Options
 	// Store selects how the covered states are stored; the default is exact.
@@ -19,18 +19,18 @@ type Options struct {
 	// starts. The hook that it returns (nil for none) is called by that worker
 	// only.
 	Hook func(worker int) Hook
-	// Counts are what expanders count beside their Counters. A search on several ranks
-	// sets them, on each rank, to the sum of those of all when it ends.
+	// Counts are what expanders count besides their Counters. A search on several ranks sets
+	// them, on each rank, to the sum of those of all when it ends.
 	Counts []*atomic.Uint64
-	// Learning, if not nil, joins what the ranks of a search have learned beside its
-	// states. A search in one process does not call it.
+	// Learning, if not nil, combines what the ranks of a search have learned besides its states.
+	// A search in one process does not call it.
 	Learning Learning
 
 	sizes Sizes
 }
 
-// Sizes replace sizes that a search chooses by itself, so that the tests bring a small search to
-// what only large ones meet. Zero leaves the choice to the search.
+// Sizes replace sizes that a search chooses itself, so that tests can bring a small search into
+// situations that only large ones meet. Zero leaves the choice to the search.
 type Sizes struct {
 	// Young is [statestore.Options.Young], and on ranks [division.Options.Examples].
 	Young int
@@ -38,9 +38,9 @@ type Sizes struct {
 	StoreBytes uint64
 	// MostNumbers is how many numbers of each part of states a rank tells other ranks.
 	MostNumbers uint32
-	// SpillEvery drops what is in memory after so many new states if there
-	// is an Options.Disk, also without a limit of memory, and on ranks lets some states
-	// arrive as if there were no room.
+	// SpillEvery drops what is in memory after so many new states if there is an Options.Disk,
+	// even without a limit of memory, and on ranks treats some arriving states as if there were
+	// no room.
 	SpillEvery uint64
 }
 
@@ -53,36 +53,34 @@ func (o Options) With(s Sizes) Options {
 	return o
 }
 
-// Learning is what a search on several ranks learns on each of them beside its states,
-// and wants to know of all when it has ended.
+// Learning collects what each rank of a search learns besides its states, and combines it at the
+// end.
 type Learning interface {
-	// Learned returns what this rank has learned. No worker runs any more.
+	// Learned returns what this rank has learned. No worker is running.
 	Learned() []byte
-	// Join is called on rank 0 with what all ranks have learned, by rank, and returns
-	// what all are told. over says that the search has found a violation that ends it, or
-	// that a rank went wrong. The error ends the job.
+	// Join is called on rank 0 with what all ranks have learned, by rank, and returns what is
+	// sent to all. over says that the search has found a violation that ends it, or that a rank
+	// failed. The error ends the job.
 	Join(all [][]byte, over bool) ([]byte, error)
-	// Told takes that, on every rank.
+	// Told receives that, on every rank.
 	Told(m []byte) error
 }
 
-// Hook observes a worker's search, for tests and for checking modes. It slows
-// the search down and must not change what it is shown.
+// Hook observes a worker's search, for tests and for checking modes. It slows the search down
+// and must not change its arguments.
 type Hook interface {
 	// Expand is called before state s is expanded. s is valid until the next
 	// call of Expand.
 	Expand(s system.State)
 	// Move is called for each move from the state of the last Expand.
 	Move(m *Move)
-	// Violation is called for each violation found while the state of the
-	// last Expand is expanded, also for those that the options ignore or that
-	// were seen before.
+	// Violation is called for each violation found while the state of the last Expand is
+	// expanded, including those that the options ignore or that were seen before.
 	Violation(v *system.Violation, tail []Step)
 }
 
-// Result is what a search found out. A search with an inexact store that ran to
-// its end is incomplete, too. MaxDepth is the longest path of moves in the search's
-// tree.
+// Result is the result of a search. A search with an inexact store is incomplete even if it ran
+// to its end. MaxDepth is the longest path of moves in the search's tree.
 type Result struct {
 	engine.Result
 

@@ -12,7 +12,7 @@ import (
 	"cpor/workers"
 )
 
-// saved is what a search keeps of itself besides the covered set and the work set.
+// saved is what a search saves besides the covered set and the work set.
 type saved struct {
 	Counters Counters
 	MaxDepth int
@@ -23,7 +23,7 @@ type saved struct {
 	Counts   []uint64 // Options.Counts
 }
 
-// savedFinding is a finding; its trail stands with the work set.
+// savedFinding is a finding; its trail is saved with the work set.
 type savedFinding struct {
 	Violation system.Violation
 	Ref       statestore.Ref
@@ -43,7 +43,7 @@ func (c Counters) minus(d Counters) Counters {
 		c.EndedLoops - d.EndedLoops, c.BlockedLoops - d.BlockedLoops}
 }
 
-// counted returns the counts so far. No worker may be at work.
+// counted returns the counts so far. No worker may be running.
 func (r *run) counted() Counters {
 	c := r.before.Counters
 	for _, w := range r.workers {
@@ -71,8 +71,8 @@ func (k keeping) search(res *Result, fresh bool) (*Result, error) {
 	return k.alone(res, fresh, k.explore)
 }
 
-// explore works off the work set. The pool is paused for each checkpoint. A worker
-// finishes the state that it expands before that, so that no transition counts twice.
+// explore processes the work set. The pool is paused for each checkpoint. Before that, each
+// worker finishes its state, so that no transition counts twice.
 func (k keeping) explore(report func(queued int)) error {
 	r := k.run
 	every := r.o.Checkpoint.Every
@@ -106,7 +106,7 @@ func (k keeping) explore(report func(queued int)) error {
 	}
 }
 
-// save writes the search as it is. No worker may be at work.
+// save writes the search as it is. No worker may be running.
 func (r *run) save(w io.Writer) error {
 	s, trails := r.withFindings()
 	if err := engine.WriteRecord(w, &s); err != nil {
@@ -124,7 +124,7 @@ func (r *run) save(w io.Writer) error {
 	return nil
 }
 
-// withFindings returns what the search keeps, and the trails of its findings.
+// withFindings returns what the search saves, and the trails of its findings.
 func (r *run) withFindings() (s saved, trails []*statestore.Trail) {
 	s = r.keepsakes()
 	for f := range r.found.All() {
@@ -134,7 +134,7 @@ func (r *run) withFindings() (s saved, trails []*statestore.Trail) {
 	return s, trails
 }
 
-// keepsakes returns what the search keeps, without findings.
+// keepsakes returns what the search saves, without findings.
 func (r *run) keepsakes() saved {
 	s := saved{Counters: r.counted(), MaxDepth: r.maxDepth(),
 		Elapsed: r.before.Elapsed + r.watch.Elapsed(), More: r.found.More}
@@ -147,7 +147,7 @@ func (r *run) keepsakes() saved {
 	return s
 }
 
-// recount adds what a search has counted besides (Options.Counts) and executed.
+// recount adds what a search has counted (Options.Counts) and executed.
 func (s *saved) recount(sys system.System, o *Options) {
 	if c := sys.Capabilities().Counting; c != nil && s.Executed != nil {
 		c.AddExecuted(s.Executed)
@@ -157,7 +157,7 @@ func (s *saved) recount(sys system.System, o *Options) {
 	}
 }
 
-// find enters a finding of before.
+// find enters an earlier finding.
 func (r *run) find(f *savedFinding, trail *statestore.Trail) {
 	state := ""
 	if f.Violation.Kind == system.Deadlock && r.o.All {

@@ -1,10 +1,9 @@
 // Package search is the driver of every stateful search, and the interface of its expanders.
 //
-// A stateful search is always the same loop (Gueta, Flanagan, Yahav, Sagiv,
-// SPIN 2007, figure 6): take a state from the work set, ask an [Expander] for
-// its moves, insert the end states of the moves into the covered set, and put
-// the new ones into the work set. [Run] does it with any number of workers,
-// until everything is covered, a violation is found or a limit is reached:
+// A stateful search is always the same loop (Gueta, Flanagan, Yahav, Sagiv, SPIN 2007, figure
+// 6): take a state from the work set, ask an [Expander] for its moves, insert the end states of
+// the moves into the covered set, and put the new ones into the work set. [Run] does it with any
+// number of workers, until everything is covered, a violation is found, or a limit is reached:
 //
 //	r, err := search.Run(ctx, sys, full.Factory(sys), search.Options{Workers: 4})
 //	for _, v := range r.Violations {
@@ -13,25 +12,23 @@
 //	}
 //
 // Searches differ only in the expander. Package search/full returns every transition; package
-// cartesian returns the prefixes of a Cartesian vector. A new reduction is only a new Expander:
-// the pool (package workers), the stores (package statestore), limits, progress and traces exist
-// already.
+// cartesian returns the prefixes of a Cartesian vector. A new reduction needs only a new
+// Expander. The pool (package workers), the stores (package statestore), limits, progress and
+// traces exist already.
 //
 // # Traces
 //
-// A state is stored with its parent, not with the path from there. A trace is
-// rebuilt backwards by re-execution: each candidate for the parent is expanded
-// again, and one of its moves must end in the child. If a store cannot recover states, work
-// items carry the hashes of their ancestors, and the trace is rebuilt forward along these.
-// Either way each step has been executed
-// when the trace is complete, and it is replayed through the plain semantics
-// and minimized (package trace) before it is shown.
+// A state is stored with its parent, without the path between them. A trace is rebuilt backwards
+// by re-execution: each candidate for the parent is expanded again, and one of its moves must
+// end in the child. If a store cannot recover states, work items carry the hashes of their
+// ancestors, and the trace is rebuilt forward along these. Either way, each step of a complete
+// trace has been executed, and the trace is replayed in the plain semantics and minimized
+// (package trace) before it is shown.
 //
 // # Memory
 //
-// Options.MaxMemory is kept by the process as a whole: the store gets what is
-// left of it beside the process as it is, a soft limit keeps the garbage low,
-// and the resident set is watched while the search runs.
+// Options.MaxMemory holds for the whole process. The store gets what the process does not use
+// yet, a soft limit keeps garbage low, and the resident set is watched while the search runs.
 package search
 
 import (
@@ -42,30 +39,28 @@ import (
 	"cpor/trace"
 )
 
-// Step names one transition; it is declared in package trace, which stands
-// below this one.
+// Step names one transition. It is declared in package trace.
 type Step = trace.Step
 
-// Move is what an expander offers to do from a state: a thread, a non-empty
-// path of its transitions, the state at the path's end, and whether the path
-// is infinite, so that nothing has to be explored from its end (Gueta et al.
-// 2007, section 6, figure 7). Only the first transition of a path can have
-// several alternatives.
+// Move is what an expander offers to do from a state: a thread, a non-empty path of its
+// transitions, the state at the path's end, and whether the path is infinite, so nothing needs
+// to be explored from its end (Gueta et al. 2007, section 6, figure 7). Only the first
+// transition of a path can have several alternatives.
 type Move struct {
 	Thread   int
 	Alt      uint64       // the alternative of the first transition
 	Len      int          // the number of transitions on the path, at least 1
 	Infinite bool         // the end state is not to be explored
 	End      system.State // valid only during the call of Visitor.Move; nil if Infinite
-	// Changed, if not nil, are the indices of all words in which End differs from the
-	// expanded state, valid as long; there may be others among them, and some twice.
+	// Changed, if not nil, contains the indices of all words in which End differs from the
+	// expanded state. It is valid as long as End, and may contain further indices and
+	// duplicates.
 	Changed []int32
 }
 
-// Visitor receives what an expander finds in one state. The driver's visitor
-// also has a method Stopped() bool that tells whether the search is to end;
-// an expander that can take long over one state asks it now and then (see
-// [Stopper]) and returns early if so: its state then counts as not expanded.
+// Visitor receives what an expander finds in one state. The driver's visitor also has a method
+// Stopped (see [Stopper]). An expander that can take long over one state calls it now and then,
+// and returns early if the search should end. The state then counts as not expanded.
 type Visitor interface {
 	// Move receives one move.
 	Move(m *Move)
@@ -74,70 +69,64 @@ type Visitor interface {
 	Violation(v *system.Violation, tail []Step)
 }
 
-// Coverer is implemented by the driver's visitor, for expanders that remember
-// something for each covered state, as sleep sets have to be, and want to come
-// back to a state when that changes. A visitor that is not one does not search:
-// a trace is being rebuilt, and the expander shows all moves that it may ever
-// have sent from the state.
+// Coverer is implemented by the driver's visitor, for expanders that remember something for each
+// covered state, such as its sleep set, and must return to a state when that changes. A visitor
+// that does not implement it is rebuilding a trace: the expander shows all moves that it may
+// ever have sent from the state.
 type Coverer interface {
-	// Expanded returns the reference of the state that is expanded. initial
-	// tells whether it is expanded because it is an initial state.
+	// Expanded returns the reference of the state being expanded. initial says that it is
+	// expanded because it is an initial state.
 	Expanded() (ref statestore.Ref, initial bool)
-	// Cover receives a move as Visitor.Move does. It covers the move's end and
-	// calls arrive with its reference, and whether it was not covered before; if
-	// that returns true, the state will be expanded, for the first time or again.
-	// A new state has to be expanded if nobody else who arrived there has said so.
-	// If the search is to end, arrive is not called.
+	// Cover receives a move as Visitor.Move does. It covers the move's end and calls arrive with
+	// its reference, and whether it was not covered before; if that returns true, the state will
+	// be expanded, for the first time or again. A new state must be expanded unless an earlier
+	// arrival has asked for it. If the search should end, arrive is not called.
 	Cover(m *Move, arrive func(ref statestore.Ref, fresh bool) bool)
 }
 
 // Numbering is implemented by the driver's visitor.
 type Numbering interface {
-	// Numbered returns nil if moves cannot be told by numbers. It is always the same.
+	// Numbered returns nil if moves cannot be given as numbers. It always returns the same.
 	Numbered() Numbered
 }
 
-// Numbered takes moves by numbers, for expanders that remember what a step
-// does to a part of a state. It may be asked of the state that is expanded only, and not
-// while a hook looks on.
+// Numbered takes moves by numbers, for expanders that remember what a step does to a part of a
+// state. It applies only to the state being expanded, and not while a hook observes the search.
 type Numbered interface {
 	// Numbers returns the numbers that the covered set has for the parts of the expanded
 	// state (see [statestore.Numbering]). They are valid until the next move. It returns nil
 	// if there are none, and then the other methods must not be called.
 	Numbers() []uint32
-	// Parts returns the set of the parts in which some bits of a word of the expanded state
-	// stand.
+	// Parts returns the set of parts that contain some bits of a word of the expanded state.
 	Parts(word int32, mask uint64) uint32
-	// Ended returns the numbers of the end of the move that was told last, nil if there are
-	// none or it is of another length.
+	// Ended returns the numbers of the end of the last move, nil if there are none or its length
+	// differs.
 	Ended() []uint32
-	// Stays tells whether MoveNumbers may be told of moves that change these words at most. It
-	// is the same for all states with numbers.
+	// Stays reports whether MoveNumbers accepts moves that change at most these words. It is the
+	// same for all states with numbers.
 	Stays(changed []int32) bool
-	// MoveNumbers receives a move as Visitor.Move does: its end differs from the
-	// expanded state in some parts, which have the numbers at their places in numbers.
+	// MoveNumbers receives a move as Visitor.Move does: its end differs from the expanded state
+	// in some parts, whose numbers are at their places in numbers.
 	MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uint32)
 }
 
-// Covers is implemented by the driver's visitor, for expanders that measure what
-// they leave out.
+// Covers is implemented by the driver's visitor, for expanders that measure what they skip.
 type Covers interface {
-	// Covered tells whether a state is covered. It is not known of states that belong
-	// to other ranks. It is not to be called between two calls of Move for one state.
+	// Covered reports whether a state is covered. The answer is unknown for states that belong
+	// to other ranks. It must not be called between two calls of Move for one state.
 	Covered(s system.State) (is, known bool)
 }
 
-// Remembering is implemented by expanders that share a memory which a checkpoint has to
-// keep. No expander works meanwhile.
+// Remembering is implemented by expanders that share a memory which a checkpoint must contain.
+// No expander runs meanwhile.
 type Remembering interface {
 	// SaveMemory writes what all expanders of a search remember.
 	SaveMemory(w io.Writer) error
-	// RestoreMemory reads it, before any of them has worked.
+	// RestoreMemory reads it, before any expander runs.
 	RestoreMemory(r io.Reader) error
 }
 
-// Stopper is implemented by visitors that can tell whether the search is to
-// end.
+// Stopper is implemented by visitors that can tell whether the search should end.
 type Stopper interface{ Stopped() bool }
 
 // Expander computes the moves of a state. One expander serves one worker; it
@@ -167,21 +156,20 @@ type Counters struct {
 	BlockedLoops uint64
 }
 
-// Quotient is implemented by a system that is another one up to symmetry: its states
-// are encoded as representatives of several states. Its traces are lifted to the
-// other system, which people know.
+// Quotient is implemented by a system that represents another one up to symmetry: each of its
+// states stands for several. Its traces are lifted to the other system, which users know.
 type Quotient interface {
 	system.System
 	// Plain returns the other system.
 	Plain() system.System
-	// Lift returns an execution of the plain system that does what the quotient does:
-	// parts are paths, each of which begins in the encoding of the state at the end of
-	// the one before. v is the violation of the last step, or a deadlock; what comes
-	// back is the same as the plain system tells it.
+	// Lift returns an execution of the plain system that does what the quotient does: parts are
+	// paths, each of which begins in the encoding of the state at the end of the previous one. v
+	// is the violation of the last step, or a deadlock; the result is the same violation in the
+	// plain system.
 	Lift(initial int, parts [][]Step, v *system.Violation) (*trace.Trace, *system.Violation, error)
 }
 
-// plain returns the system whose traces people are shown.
+// plain returns the system whose traces are shown.
 func plain(sys system.System) system.System {
 	if q, ok := sys.(Quotient); ok {
 		return q.Plain()

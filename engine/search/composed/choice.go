@@ -23,8 +23,7 @@ var ErrDependences = errors.New("persistent and sleep sets leave orders of indep
 var ErrSingle = errors.New("persistent and sleep sets choose among composed transitions, not " +
 	"among single ones with invisible transitions first")
 
-// maxAsleep is how many threads a sleep set has room for. The threads behind
-// these never sleep.
+// maxAsleep is how many threads a sleep set has room for. Later threads never sleep.
 const maxAsleep = 64
 
 // threads is a set of the first maxAsleep threads.
@@ -66,9 +65,8 @@ func (m *memory) shard(ref statestore.Ref) *shard {
 	return &m.shards[uint64(ref)*0x9e3779b97f4a7c15>>56]
 }
 
-// arrive notes that a state was reached with a sleep set. It tells whether the
-// state has to be expanded because of that, and whether its expansion has not
-// begun yet.
+// arrive notes that a state was reached with a sleep set. It reports whether the state must be
+// expanded because of that, and whether its expansion has not begun yet.
 func (m *memory) arrive(ref statestore.Ref, asleep threads) (expand, fresh bool) {
 	s := m.shard(ref)
 	s.Lock()
@@ -78,17 +76,15 @@ func (m *memory) arrive(ref statestore.Ref, asleep threads) (expand, fresh bool)
 		s.states[ref] = visited{asleep: asleep}
 		return true, true
 	}
-	// It is waiting in the work set if it has not begun, or if somebody was
-	// woken since.
+	// It is in the work set if its expansion has not begun, or if a thread was woken since.
 	waiting := !v.begun || v.taken&^v.asleep != 0
 	v.asleep &= asleep
 	s.states[ref] = v
 	return !waiting && v.taken&^v.asleep != 0, !v.begun
 }
 
-// begin notes that a state is expanded. It returns its sleep set, those who were
-// woken since the last expansion, whether this is the first one, and what was known
-// before for forget.
+// begin notes that a state is expanded. It returns its sleep set, the threads woken since the
+// last expansion, whether this is the first one, and the previous entry for forget.
 func (m *memory) begin(ref statestore.Ref, initial bool) (asleep, woken threads, first bool,
 	before visited) {
 	s := m.shard(ref)
@@ -106,9 +102,8 @@ func (m *memory) begin(ref statestore.Ref, initial bool) (asleep, woken threads,
 	return asleep, woken, first, before
 }
 
-// forget takes back that a state was expanded, because the search ended meanwhile: it
-// will be expanded again. What was explored by then remains so, like an expansion that
-// explored fewer threads.
+// forget undoes begin, because the search ended meanwhile: the state will be expanded again.
+// What was explored remains explored, as after an expansion of fewer threads.
 func (m *memory) forget(ref statestore.Ref, before visited) {
 	s := m.shard(ref)
 	s.Lock()
@@ -148,7 +143,7 @@ func (x *Expander) SaveMemory(w io.Writer) error {
 
 // RestoreMemory implements [search.Remembering].
 func (x *Expander) RestoreMemory(r io.Reader) error {
-	// Nothing behind the memory is read.
+	// Nothing after the memory is read.
 	var b [4 * 8]byte
 	get := func(n int) error {
 		_, err := io.ReadFull(r, b[:8*n])
@@ -173,7 +168,7 @@ func (x *Expander) RestoreMemory(r io.Reader) error {
 	return nil
 }
 
-// option is a composed transition from the state that is expanded.
+// option is a composed transition from the expanded state.
 type option struct {
 	thread     int
 	alt        uint64
@@ -191,13 +186,13 @@ type flaw struct {
 	length    int // of the path that shows it
 }
 
-// choice explores a part of the composed transitions of each state: a
-// persistent set of them, without those that are asleep.
+// choice explores some of each state's composed transitions: a persistent set, without those
+// that are asleep.
 type choice struct {
 	memory  *memory
 	chooser *persistent.Chooser
 
-	// Of the state that is expanded:
+	// About the state being expanded:
 	options  []option // with one more at the end
 	steps    []search.Step
 	ends     []uint64
@@ -224,10 +219,9 @@ func (x *Expander) choose(sys system.System, m *memory) error {
 	return nil
 }
 
-// survey takes every composed transition of the live state and takes it back.
-// first tells whether the state is expanded for the first time. It returns
-// whether the state is a deadlock; whole is false if the search is to end before all
-// were taken.
+// survey takes every composed transition of the live state and undoes it. first says that the
+// state is expanded for the first time. It reports whether the state is a deadlock; whole is
+// false if the search should end before all were taken.
 func (c *choice) survey(x *Expander, v search.Visitor, first bool) (deadlock, whole bool) {
 	m := x.m
 	stopper, _ := v.(search.Stopper)
@@ -298,8 +292,8 @@ func (c *choice) take(x *Expander, t int, alt uint64, out system.Outcome, start 
 	c.options = append(c.options, o)
 }
 
-// merge adds accesses to those of a path, which stand in all from first on, as ordinary ones: what
-// several transitions do together is no single operation.
+// merge adds accesses to those of a path, which are all[first:], as ordinary ones: several
+// transitions together are not a single operation.
 func merge(all []system.Access, first int, accesses []system.Access) []system.Access {
 next:
 	for _, a := range accesses {
@@ -314,8 +308,8 @@ next:
 	return all
 }
 
-// net goes back to start, and leaves of the writes to synchronisation objects
-// those that made a difference: an object that is as it was has been read only.
+// net goes back to start, and keeps only the writes to synchronization objects that made a
+// difference: an unchanged object counts as read.
 func (x *Expander) net(accesses []system.Access, start system.Mark) {
 	m := x.m
 	var buf [16]uint64
@@ -334,8 +328,8 @@ func (x *Expander) net(accesses []system.Access, start system.Mark) {
 	}
 }
 
-// synchronises tells whether an access writes a synchronisation object that may
-// be as it was in the end.
+// synchronises reports whether an access writes a synchronization object that may be unchanged
+// in the end.
 func (x *Expander) synchronises(a system.Access) bool {
 	if x.pieces == nil || !a.Write || int(a.Loc) >= len(x.class) {
 		return false
@@ -398,8 +392,8 @@ func (c *choice) expand(x *Expander, v search.Visitor, cover search.Coverer) {
 	if fresh {
 		return
 	}
-	// All that the set leads to has been expanded before, or sleeps: the
-	// others could be put off forever.
+	// Everything that the set leads to has been expanded before, or sleeps: the others could be
+	// postponed forever.
 	for t := range c.next {
 		if !chosen[t] && !asleep.has(t) {
 			c.explore(x, v, cover, t, asleep)
@@ -407,9 +401,8 @@ func (c *choice) expand(x *Expander, v search.Visitor, cover search.Coverer) {
 	}
 }
 
-// explore sends the composed transitions of a thread, and puts the thread among
-// those that sleep behind the transitions that follow. It tells whether one of
-// them leads to a state whose expansion has not begun.
+// explore sends the composed transitions of a thread, which then sleeps after later transitions.
+// It reports whether one of them leads to a state whose expansion has not begun.
 func (c *choice) explore(x *Expander, v search.Visitor, cover search.Coverer, t int,
 	asleep threads) (fresh bool) {
 	for i := c.first[t]; i < c.first[t+1]; i++ {
@@ -434,8 +427,8 @@ func (c *choice) explore(x *Expander, v search.Visitor, cover search.Coverer, t 
 	return fresh
 }
 
-// sleepBehind returns who of the sleeping threads sleeps on behind an option:
-// whose transitions are all independent of it.
+// sleepBehind returns the sleeping threads that still sleep after an option: those whose
+// transitions are all independent of it.
 func (c *choice) sleepBehind(x *Expander, i int, asleep threads) threads {
 	if !x.o.Sleep {
 		return 0
@@ -451,7 +444,7 @@ func (c *choice) sleepBehind(x *Expander, i int, asleep threads) threads {
 	return on
 }
 
-// conflict tells whether two transitions access a common location and one writes.
+// conflict reports whether two transitions access a common location and one writes.
 func conflict(a, b []system.Access) bool {
 	for _, x := range a {
 		for _, y := range b {

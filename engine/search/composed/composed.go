@@ -2,15 +2,13 @@
 // C(M) with composed transitions of Stoller ("Model-Checking Multi-Threaded
 // Distributed Java Programs", FMSD 2002, section 5.2).
 //
-// A move of a thread is one visible transition and all invisible ones that
-// follow it. Between these, no other thread gets a turn. docs/locks.md has the
-// whole story; in short, a transition is visible if
+// A move of a thread is one visible transition and all invisible ones that follow it. Between
+// these, no other thread gets a turn (docs/locks.md has the details). A transition is visible if
 //
-//   - it may block: acquiring a lock, waking from wait, down, await, channels
-//     (entering a monitor again that the thread is in already cannot block, and
-//     is invisible),
-//   - it is a choice between several alternatives, which a notify is while
-//     more than one thread waits,
+//   - it may block: acquiring a lock, waking from wait, down, await, channels (entering a
+//     monitor again cannot block, and is invisible),
+//   - it is a choice between several alternatives, such as a notify while more than one thread
+//     waits,
 //   - it accesses a communication object: a variable declared comm, a
 //     channel, a semaphore, the number of threads.
 //
@@ -20,65 +18,56 @@
 //
 // # Invisible first
 //
-// Options.InvisibleFirst is the other way to use the same classes (section
-// 5.1): transitions stay single, and in a state in which a thread's next
-// transition is invisible it is the only move, for it alone is a persistent
-// set. That stores the states between visible ones, too, so it is slower; it
-// is there because it makes no use of composition, and so checks it. A thread
-// is preferred only if its invisible transitions end within
-// MaxInvisible, so that nobody is put off forever.
+// Options.InvisibleFirst is the other way to use the same classes (section 5.1): transitions
+// stay single, and a thread's next transition, if invisible, is the only move, because it alone
+// is a persistent set. This also stores the states between visible ones, so it is slower. It
+// does not use composition, and so checks it. A thread is preferred only if its invisible
+// transitions end within MaxInvisible, so that no thread is postponed forever.
 //
 // # What is preserved
 //
-// If the system satisfies the locking discipline LD', which package lockset
-// checks in the same search, then the full and the composed search reach the
-// same visible states (theorem 4), the same deadlocks and the same control
-// points (theorem 5), and so find the same violated assertions and run-time
-// errors at the same places. If the system violates LD', the composed search
-// finds a violation of LD' (theorem 9); what else it has found then is true, but
-// may not be all. Not preserved are invariants and other properties of global
-// states; [Factory] refuses systems with observers.
+// If the system satisfies the locking discipline LD', which package lockset checks in the same
+// search, then the full and the composed search reach the same visible states (theorem 4), the
+// same deadlocks and the same control points (theorem 5), and so find the same violated
+// assertions and run-time errors at the same places. If the system violates LD', the composed
+// search finds a violation of LD' (theorem 9). Its other violations are then real, but there may
+// be more. Invariants and other properties of global states are not preserved; [Factory] refuses
+// systems with observers.
 //
 // # Why states between are not lost
 //
-// After its visible transition, a thread's next, invisible transition alone is
-// a persistent set (theorem 2), so nothing is lost by executing it at once. The
-// only danger is a chain of invisible transitions without end, which would put
-// all others off forever. The chain is therefore cut after MaxInvisible
-// transitions: the state there is treated as a visible one, in which every
-// thread has a move, as it is always sound to take a transition for visible.
-// A chain that comes back to a state it has been in never ends and is cut there, so that
-// it does not cost MaxInvisible transitions at every move.
-// The cuts are counted, for they may be a violation of the paper's condition
-// BoundedInvis. Finally, the expander never looks at what kind of transition
-// begins a move: a state in which a thread's next transition is invisible
-// (its first one, or after a cut) is one where every thread has a move.
+// After its visible transition, a thread's next, invisible transition alone is a persistent set
+// (theorem 2), so nothing is lost by executing it at once. The only danger is an endless chain
+// of invisible transitions, which would postpone all others forever. So the chain is cut after
+// MaxInvisible transitions. The state there is treated as a visible one, in which every thread
+// has a move; treating a transition as visible is always sound. A chain that returns to one of
+// its states never ends, and is cut there, before it costs MaxInvisible transitions at every
+// move. The cuts are counted, because they may violate the paper's condition BoundedInvis.
+// Finally, the kind of a move's first transition does not matter: where a thread's next
+// transition is invisible (its first one, or after a cut), every thread has a move.
 //
 // # Persistent and sleep sets
 //
-// Options.Persistent and Options.Sleep explore only some of a state's composed
-// transitions: the paper's selective search of C(M) with stored states (section
-// 5.2, after Godefroid 1996, figure 6.2). A persistent set (package persistent) is
-// chosen where a state is expanded first; a thread that sleeps is left out
-// because what it does next is explored elsewhere. A state's sleep set is stored
-// with it, for threads, all alternatives together; arriving with a smaller one
+// Options.Persistent and Options.Sleep explore only some of a state's composed transitions: the
+// paper's selective search of C(M) with stored states (section 5.2, after Godefroid 1996, figure
+// 6.2). A persistent set (package persistent) is chosen when a state is expanded first. A
+// sleeping thread is skipped because its next transition is explored elsewhere. A state's sleep
+// set is stored with it, for threads, all alternatives together; arriving with a smaller one
 // wakes threads, which are then explored from there, in the persistent set or not.
 //
-// Two transitions are dependent if they access a common location and one of
-// them writes it. What a composed transition writes is its net effect: acquiring
-// and releasing a lock leaves the lock as it was, and so only reads it. Hence two
-// threads that read what one lock protects are independent (section 5.3). That
-// is sound because independence is asked for in one state: a transition that
-// changes none of the locations that the other accesses, even those that it
-// leaves as they were, leaves it a step that does the same.
+// Two transitions are dependent if they access a common location and one of them writes it. What
+// a composed transition writes is its net effect: acquiring and releasing a lock leaves the lock
+// as it was, and so only reads it. Hence two threads that read what one lock protects are
+// independent (section 5.3). That is sound because independence refers to one state: if a
+// transition changes none of the locations that the other accesses, the other does the same
+// after it.
 //
-// The driver does not search depth-first, and does so with many workers, so the
-// usual proofs do not apply; here is another. For a state s let Z be its sleep
-// set at the end, and X the threads explored from it. Claim: for each execution w
-// from s that no thread in Z can begin (so that its first transition in w
-// commutes with all before it), some explored path from s contains all
-// transitions of w, in an order equivalent to w as far as they go. By induction
-// on the length of w. Let S be the threads of X that can begin w.
+// The driver does not search depth-first, and it has many workers, so the usual proofs do not
+// apply. Here is another. For a state s let Z be its sleep set at the end, and X the threads
+// explored from it. Claim: for each execution w from s that no thread in Z can begin (so that
+// its first transition in w commutes with all before it), some explored path from s contains all
+// transitions of w, in an order equivalent to w as far as they go. By induction on the length of
+// w. Let S be the threads of X that can begin w.
 //
 //   - S is not empty: of those explored in the last expansion of s that explored
 //     one of S, take the first, q. What sleeps behind q at the end slept at s when
@@ -101,11 +90,10 @@
 // case applies, and the deadlock itself is reached. Without persistent sets the
 // same holds for every state: sleep sets alone save transitions and no states.
 //
-// The discipline is checked on the way as before, since what breaks LD' is a set
-// of accesses and not their order. What a failing guard reads of data can depend on
-// an order nevertheless, and so can who accesses a location first, if a thread
-// is named that has to; lockset.Options.Dependences makes such transitions
-// dependent, and a selective search asks for it. The paper excludes both (PureVis).
+// The discipline is checked on the way as before, since what breaks LD' is a set of accesses and
+// not their order. But what a failing guard reads can depend on the order, and so can which
+// thread accesses a location first, if that is prescribed. lockset.Options.Dependences makes
+// such transitions dependent, and a selective search uses it. The paper excludes both (PureVis).
 package composed
 
 import (
@@ -131,9 +119,8 @@ type Options struct {
 	// Persistent explores a persistent set of each state's composed
 	// transitions, Sleep keeps sleep sets. Not with InvisibleFirst.
 	Persistent, Sleep bool
-	// Cuts, if not nil, counts the moves that the bound cut off, from all
-	// workers. A search that ends has counted each state's moves once, and
-	// those that were executed again for a trace once more.
+	// Cuts, if not nil, counts the moves that the bound cut off, from all workers. A finished
+	// search has counted each state's moves once, and those executed again for a trace twice.
 	Cuts *atomic.Uint64
 }
 
@@ -151,7 +138,7 @@ type Expander struct {
 	o     Options
 	m     system.Machine
 	locks system.Locking // what m knows about locks
-	// of m, to see what composed transitions write in the end; nil if there are none
+	// of m, to see what composed transitions write in the end; nil if none are needed
 	pieces   system.Pieces
 	adding   system.Adding  // of m; nil if it adds nothing to what transitions access
 	class    []system.Class // of the classified locations
@@ -207,7 +194,7 @@ func newExpander(sys system.System, o Options, memory *memory) (*Expander, error
 	return x, nil
 }
 
-// use makes m the machine that transitions are taken on.
+// use makes m the machine that takes the transitions.
 func (x *Expander) use(m system.Machine) {
 	if x.m == m {
 		return
@@ -224,13 +211,13 @@ func (x *Expander) ownAccesses() []system.Access {
 	return x.m.Accesses()
 }
 
-// Counters returns the counts since the expander was made. Transitions are
-// those on the paths, the self-loops of blocked threads included; an attempt
-// more is a transition that was executed to find it visible, and taken back.
+// Counters returns the counts since the expander was made. Transitions are those on the paths,
+// the self-loops of blocked threads included; the other attempts are transitions that turned out
+// to be visible, and were undone.
 func (x *Expander) Counters() search.Counters { return x.counters }
 
-// chain returns the number of invisible transitions that thread t takes next if
-// no one else gets a turn, up to one more than MaxInvisible.
+// chain returns the number of invisible transitions that thread t takes next without
+// interruption, at most MaxInvisible+1.
 func (x *Expander) chain(t int) int {
 	start := x.m.Mark()
 	n := 0
@@ -255,11 +242,11 @@ func (x *Expander) chain(t int) int {
 // costs more than most transitions. It is a power of two.
 const patience = 64
 
-// repeats tells whether the live state, after n transitions of a chain, has been seen to occur in
-// it before. It must be asked for each n from 1 on. The state at the latest power of two is kept
-// (Brent, "An improved Monte Carlo factorization algorithm", BIT 1980): an endless chain is found
-// out after at most three times as many transitions as it takes to go round once, or to begin
-// going round, unless patience is more.
+// repeats reports whether the live state, after n transitions of a chain, has been seen to occur
+// in it before. It must be called for each n from 1 on. The state at the latest power of two is
+// kept (Brent, "An improved Monte Carlo factorization algorithm", BIT 1980): an endless chain is
+// detected after at most three times the length of its cycle, or of the path to it, unless
+// patience is more.
 func (x *Expander) repeats(n int) bool {
 	if n < patience {
 		return false
@@ -274,8 +261,8 @@ func (x *Expander) repeats(n int) bool {
 	return false
 }
 
-// invisible sends v the invisible transition of the first thread that has one,
-// and tells whether there is one.
+// invisible sends v the invisible transition of the first thread that has one, and reports
+// whether there is one.
 func (x *Expander) invisible(v search.Visitor) bool {
 	m := x.m
 	for t, n := 0, m.NumThreads(); t < n; t++ {
@@ -283,7 +270,7 @@ func (x *Expander) invisible(v search.Visitor) bool {
 		case k == 0:
 			continue
 		case k > x.o.MaxInvisible:
-			// Postponing the others for it could be forever.
+			// It could postpone the others forever.
 			if x.o.Cuts != nil {
 				x.o.Cuts.Add(1)
 			}
@@ -295,7 +282,7 @@ func (x *Expander) invisible(v search.Visitor) bool {
 	return false
 }
 
-// single sends v one transition, which has been taken, as a move.
+// single sends v one transition, which has just been taken, as a move.
 func (x *Expander) single(t int, alt uint64, out system.Outcome, v search.Visitor) {
 	x.counters.Transitions++
 	x.counters.Attempts++
@@ -353,8 +340,8 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	}
 }
 
-// path follows the invisible transitions behind the first transition of thread
-// t, which has been taken, and sends v the move.
+// path follows the invisible transitions after the first transition of thread t, which has been
+// taken, and sends v the move.
 func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor) {
 	x.follow(t, alt, out, func(v0 *system.Violation) { v.Violation(v0, x.tail) },
 		func([]system.Access) {})
@@ -364,11 +351,10 @@ func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor)
 	v.Move(&x.move)
 }
 
-// follow takes the invisible transitions behind the first transition of thread
-// t, which has been taken, and writes all of them to x.tail. It calls step with the
-// accesses of each when the machine has just taken it, and at the end with those that the
-// end of the composed transition depends on; and violation if a transition violated a
-// property.
+// follow takes the invisible transitions after the first transition of thread t, which has been
+// taken, and writes all of them to x.tail. It calls step with the accesses of each, and finally
+// with those that the end of the composed transition depends on. It calls violation if a
+// transition violated a property.
 func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(*system.Violation),
 	step func([]system.Access)) {
 	m := x.m
@@ -404,8 +390,7 @@ func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(
 	}
 }
 
-// invisibleNext tells whether the next transition of thread t is enabled and
-// invisible.
+// invisibleNext reports whether the next transition of thread t is enabled and invisible.
 func (x *Expander) invisibleNext(t int) bool {
 	m := x.m
 	how := x.locks.Blocking(t)
@@ -419,16 +404,16 @@ func (x *Expander) invisibleNext(t int) bool {
 	return invisible
 }
 
-// visible tells whether the transition that the machine has just taken, which
-// blocks in this way, is visible. That must not depend on what a wrapper adds to
-// its accesses: it is asked to find out where a composed transition ends, and what
-// is asked for is not among that transition's accesses.
+// visible reports whether the transition that the machine has just taken, which blocks in this
+// way, is visible. The answer must not depend on what a wrapper adds to its accesses, because it
+// decides where a composed transition ends, and what it reads is not among that transition's
+// accesses.
 //
-// If so, x.decided is what it has read before that was clear. Where threads keep to
-// the discipline no one else can write that meanwhile. Where they do not, a composed
-// transition can end earlier or later because of what others did: before an increment
-// that would fail, say, since what fails ends the thread. What it rests on has to be among its
-// accesses, or a search that compares executions takes it for another transition.
+// If so, x.decided is what it has read before that was clear. If threads keep to the discipline,
+// no other thread can write that meanwhile. If they do not, what others did can end a composed
+// transition earlier or later, for example before an increment that would fail. What decides
+// that must be among its accesses, or a search that compares executions mistakes it for another
+// transition.
 func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
 	x.decided = x.decided[:0]
 	visible := out.Next != 0 || out.Created || how >= system.BlocksOnObject
@@ -443,12 +428,12 @@ func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
 		case system.Communication, system.TriedLock:
 			return true // whatever its value
 		case system.Existence:
-			// The thread's own: whoever runs has been created.
+			// The thread's own existence: a running thread has been created.
 			if a.Write {
 				return true
 			}
 		case system.Lock:
-			// It takes the lock unless it had it already.
+			// It takes the lock unless it already holds it.
 			if how == system.BlocksEntering && a.Write {
 				return true
 			}

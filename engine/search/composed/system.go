@@ -8,21 +8,20 @@ import (
 	"cpor/trace"
 )
 
-// System is C(M): the system whose transitions are composed ones, for searches
-// that are no expanders. A machine of it behaves as one of the system that it
-// wraps, but a step of a thread takes the invisible transitions that follow as
-// well. What the step accesses is its net effect: a lock that it has acquired and
-// released it has read.
+// System is C(M): the system whose transitions are composed ones, for searches that are not
+// expanders. Its machine behaves like one of the wrapped system, but a step of a thread also
+// takes the invisible transitions that follow. The step's accesses are its net effect: a lock
+// that it has acquired and released counts as read.
 //
-// A composed transition ends before the next visible one, so nobody misses a
-// turn; and it ends after MaxInvisible transitions or in a circle, so that it ends at all. A
-// system that goes round in invisible transitions then is cyclic, as it was
-// before. A step can violate several properties, since a thread continues after a
-// violation of the locking discipline: they are chained (system.Violation.Also).
+// A composed transition ends before the next visible one, so no other thread misses a turn. It
+// also ends after MaxInvisible transitions or in a cycle, so it always ends. A system with a
+// cycle of invisible transitions stays cyclic. A step can violate several properties, since a
+// thread continues after a violation of the locking discipline: they are chained
+// (system.Violation.Also).
 //
-// What the wrapped machine offers beside the core is about its transitions: what
-// it tells of a state, of how a thread blocks and of what it may access in the
-// future holds for the composed ones, too; StepOn takes a single transition.
+// Of what the wrapped machine offers besides the core, everything about a state, about how a
+// thread blocks and about its future accesses holds for composed transitions, too. StepOn takes
+// a single transition.
 type System struct {
 	system.System
 	o Options
@@ -62,8 +61,8 @@ func (s *System) newMachine() *machine {
 	return &machine{Machine: x.m, x: x}
 }
 
-// Single returns a trace of the wrapped system that takes the transitions of a
-// trace of this one. It ends where the property that t claims is violated.
+// Single returns a trace of the wrapped system that takes the transitions of a trace of this
+// one. It ends where the property of t's claim is violated.
 func (s *System) Single(t *trace.Trace) (*trace.Trace, error) {
 	single := &trace.Trace{Initial: t.Initial, Violation: t.Violation}
 	m := s.newMachine()
@@ -97,7 +96,7 @@ type machine struct {
 	accesses []system.Access
 }
 
-// Capabilities implements [system.Machine]: what is said of states holds, and of single
+// Capabilities implements [system.Machine]: everything about states, and about single
 // transitions what holds for all that follow as well.
 func (m *machine) Capabilities() system.MachineCapabilities {
 	inner := m.Machine.Capabilities()
@@ -120,8 +119,8 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 	}
 }
 
-// Track implements [system.Machine]. Accesses are recorded always: they tell
-// where a composed transition ends.
+// Track implements [system.Machine]. Accesses are always recorded, because they decide where a
+// composed transition ends.
 func (m *machine) Track(bool) {}
 
 // Accesses implements [system.Machine].
@@ -146,7 +145,7 @@ func (m *machine) Step(t int, alt uint64) system.Outcome {
 		},
 		func(a []system.Access) { m.accesses = merge(m.accesses, 0, a) })
 	if len(m.x.tail) > 1 && slices.ContainsFunc(m.accesses, m.x.synchronises) {
-		// The values from before are had by going back.
+		// Going back gives the earlier values.
 		m.x.net(m.accesses, start)
 		for _, s := range m.x.tail {
 			inner.Step(s.Thread, s.Alt)

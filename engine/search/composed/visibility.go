@@ -2,8 +2,8 @@ package composed
 
 import "cpor/system"
 
-// Visibility tells visible transitions from invisible ones for searches that
-// are no expanders. One serves one worker.
+// Visibility tells visible transitions from invisible ones for searches that are not expanders.
+// One serves one worker.
 type Visibility struct{ x *Expander }
 
 // NewVisibility returns a Visibility for a system. The error is ErrObservers or
@@ -16,9 +16,9 @@ func NewVisibility(sys system.System) (*Visibility, error) {
 	return &Visibility{x}, nil
 }
 
-// InvisibleNext tells whether the next transition of thread t in the live state
-// of m, a machine of the same system, is enabled and invisible. The live state
-// stays as it is. Tracking must be on.
+// InvisibleNext reports whether the next transition of thread t in the live state of m, a
+// machine of the same system, is enabled and invisible. The live state stays as it is. Tracking
+// must be on.
 func (v *Visibility) InvisibleNext(m system.Machine, t int) bool {
 	v.x.use(m)
 	return v.x.invisibleNext(t)

@@ -441,7 +441,7 @@ func (y *stepCache) growEffects() {
 	}
 }
 
-// matches tells whether an effect has this key, with y.values.
+// matches reports whether an effect has this key, with y.values.
 func (y *stepCache) matches(e *effect, thread, alt uint32, set int32) bool {
 	return e.values == y.values && e.thread == thread && e.alt == alt && e.readSet == set
 }
@@ -479,7 +479,7 @@ func (sc *readSet) make(list []system.Bits, most int) (ok bool) {
 	return true
 }
 
-// has tells whether these are the bits of the read set, each word once.
+// has reports whether these are the bits of the read set, each word once.
 func (sc *readSet) has(list []system.Bits) bool {
 	if len(list) != int(sc.n) {
 		return false
@@ -542,7 +542,7 @@ func (y *stepCache) sourceNumber(effect int, p uint32) uint32 {
 	return 0
 }
 
-// forWords makes scratch for states of so many words.
+// forWords makes scratch for states of that many words.
 func (y *stepCache) forWords(words int) {
 	if len(y.masks) < words {
 		y.masks, y.known, y.copied = make([]uint64, words), make([]uint64, words),
@@ -550,7 +550,7 @@ func (y *stepCache) forWords(words int) {
 	}
 }
 
-// gather joins the bits that the last step read and that stand in one word of a state of so
+// gather joins the bits that the last step read and that stand in one word of a state of that
 // many.
 func (y *stepCache) gather(words int) {
 	y.forWords(words)

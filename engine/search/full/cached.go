@@ -8,7 +8,7 @@ import (
 	"cpor/system"
 )
 
-// expandCached is expand with the steps that the cache has not executed.
+// expandCached is expand that executes only steps that are not cached.
 func (x *Expander) expandCached(v search.Visitor, stopper search.Stopper) (stopped bool) {
 	y := x.cache
 	if y == nil {
@@ -33,7 +33,7 @@ func (x *Expander) expandCached(v search.Visitor, stopper search.Stopper) (stopp
 	return x.stepsCached(entry, v, stopper)
 }
 
-// number sets the numbers of the parts of the state that is expanded, if v has them.
+// number sets the numbers of the parts of the expanded state, if v has them.
 func (x *Expander) number(v search.Visitor) {
 	x.numbered, x.numbers = nil, nil
 	if d, ok := v.(search.Numbering); ok {
@@ -143,7 +143,7 @@ func (x *Expander) replayNumbers(effect int) bool {
 	return true
 }
 
-// rememberParts enters the numbers of the parts after an effect, in the state that is expanded.
+// rememberParts enters the numbers of the parts after an effect, in the state being expanded.
 func (x *Expander) rememberParts(effect int) {
 	y := x.cache
 	e := &y.effects[effect]
@@ -218,7 +218,7 @@ func (x *Expander) classify(effect int) dependence {
 	return is
 }
 
-// execute takes a step that the cache has not.
+// execute takes a step that is not cached.
 func (x *Expander) execute(t int, alt uint64, v search.Visitor) (kind system.Kind, next uint64) {
 	if !x.loaded {
 		x.load()

@@ -13,13 +13,13 @@ import (
 	"cpor/system"
 )
 
-// A state can be expanded in three ways, and all tell the visitor the same: the machine executes
-// every step; it executes only those that are not cached; or machine code executes all of
-// them in one call ([system.Expanding]), and the machine only what the code leaves to it. Which
-// of the last two is faster depends on the model, by a factor of three either way: what is
-// cached is found by a few words and comes with the numbers of the stored parts; code
-// executes what is never found again, such as steps that read arrays. So it is measured. The
-// first of the ways only serves where neither cache nor code can.
+// A state can be expanded in three ways, which send the visitor the same: the machine executes
+// every step; it executes only those that are not cached; or machine code executes all of them
+// in one call ([system.Expanding]), and the machine the rest. Which of the last two is faster
+// depends on the model, by a factor of three either way: a cached step is found by a few words,
+// and comes with the numbers of the stored parts; code is better for steps that rarely repeat,
+// such as those that read arrays. So it is measured. The first way is for states where neither
+// the cache nor code works.
 
 // way is how a state is expanded.
 type way uint8
@@ -51,13 +51,13 @@ type code struct {
 
 const (
 	// patience is how many transitions are taken before code is compiled. Small models end
-	// before.
+	// earlier.
 	patience = 1 << 13
-	// A measurement is of windows of states, which are expanded in two ways in turns. The best of
-	// each way's windows counts: a process is interrupted now and then. The first few of each
-	// fill caches.
+	// A measurement expands windows of states in both ways, in turns. The best window of each
+	// way counts, because a process is interrupted now and then. The first few windows fill
+	// caches.
 	windowStates, windows, warming = 96, 16, 4
-	// What was found out counts for so many states: twice as many each time.
+	// The decision holds for this many states, twice as many each time.
 	firstStay, lastStay = 1 << 13, 1 << 19
 )
 
@@ -104,7 +104,7 @@ func (x *Expander) choose() way {
 	return byCode
 }
 
-// compile asks for the code.
+// compile requests the code.
 func (x *Expander) compile() {
 	c := &x.code
 	for {
@@ -120,7 +120,7 @@ func (x *Expander) compile() {
 	c.measuring, c.window, c.stay = true, 0, firstStay
 }
 
-// turn decides how the next states are expanded, when those of the last decision are.
+// turn decides how the next states are expanded, when the last decision has expired.
 func (c *code) turn(other way) {
 	if !c.measuring {
 		c.measuring, c.window = true, 0
@@ -147,7 +147,7 @@ func (c *code) turn(other way) {
 	c.left = windowStates
 }
 
-// expandByCode is expand by machine code. What that leaves is executed.
+// expandByCode is expand by machine code. The machine executes the rest.
 func (x *Expander) expandByCode(v search.Visitor, stopper search.Stopper) (stopped bool) {
 	c := &x.code
 	if !c.code.Expand(x.state) {
@@ -187,7 +187,7 @@ func (x *Expander) expandByCode(v search.Visitor, stopper search.Stopper) (stopp
 	return false
 }
 
-// figures tells how many of the states were expanded by machine code.
+// figures returns how many states were expanded by machine code.
 func figures(used uint64) []engine.Figure {
 	if used == 0 {
 		return nil

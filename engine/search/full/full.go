@@ -1,13 +1,11 @@
-// Package full is the expander of the full search: from a state it takes every
-// transition of every thread, each alternative on its own, as a move of
-// length 1. It reduces nothing, so that it is the oracle that every reduction
-// is held to, and the yardstick that every reduction is measured by.
+// Package full is the expander of the full search: from a state it takes every transition of
+// every thread, each alternative on its own, as a move of length 1. It reduces nothing, so every
+// reduction is tested and measured against it.
 //
-// What it counts follows the tables of Gueta et al. 2007: the self-loop of a
-// blocked thread is a transition; the self-loop of an ended thread is counted
-// apart, because the paper includes it in some rows only; those of observers,
-// which the tool added by itself, are not counted at all. Self-loops are not
-// sent to the visitor, because they could only find their own state again.
+// What it counts follows the tables of Gueta et al. 2007: the self-loop of a blocked thread is a
+// transition; the self-loop of an ended thread is counted separately, because the paper includes
+// it in some rows only; those of observers, which the tool adds, are not counted. Self-loops are
+// not sent to the visitor, because they lead to their own state.
 package full
 
 import (
@@ -18,7 +16,7 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// Expander is the expander of the full search. It is made by New.
+// Expander is the expander of the full search. Make it with New.
 type Expander struct {
 	m         system.Machine
 	changing  system.Changing  // m, if it knows what has changed
@@ -34,7 +32,7 @@ type Expander struct {
 	counters  search.Counters
 	code      code
 
-	// Of the state that is expanded:
+	// About the state being expanded:
 	state          system.State
 	loaded         bool // into m
 	mark           system.Mark
@@ -77,9 +75,9 @@ func (x *Expander) Counters() search.Counters {
 	return c
 }
 
-// Expand sends v every transition from s, the violations of these transitions,
-// and a deadlock if s is one: no thread is enabled, and one is blocked where
-// it may not stay. Threads that ended and observers take no part in it.
+// Expand sends v every transition from s, the violations of these transitions, and a deadlock if
+// s is one: no thread is enabled, and one is blocked where it may not stay. Threads that ended
+// and observers do not matter.
 func (x *Expander) Expand(s system.State, v search.Visitor) {
 	x.state, x.loaded, x.enabled, x.stuck = s, false, false, false
 	stopper, _ := v.(search.Stopper)
@@ -108,13 +106,13 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	}
 }
 
-// load loads the state that is expanded.
+// load loads the state being expanded.
 func (x *Expander) load() {
 	x.m.Load(x.state)
 	x.mark, x.loaded = x.m.Mark(), true
 }
 
-// expand is Expand by executing every step. It tells whether it was broken off.
+// expand is Expand by executing every step. It reports whether it stopped early.
 func (x *Expander) expand(v search.Visitor, stopper search.Stopper) (stopped bool) {
 	x.load()
 	for t := range x.m.NumThreads() {
@@ -125,7 +123,8 @@ func (x *Expander) expand(v search.Visitor, stopper search.Stopper) (stopped boo
 	return false
 }
 
-// steps executes every step of a thread of the loaded state. It tells whether it was broken off.
+// steps executes every step of a thread of the loaded state. It reports whether it stopped
+// early.
 func (x *Expander) steps(t int, v search.Visitor, stopper search.Stopper) (stopped bool) {
 	for alt := uint64(0); ; {
 		out := x.m.Step(t, alt)
@@ -137,8 +136,8 @@ func (x *Expander) steps(t int, v search.Visitor, stopper search.Stopper) (stopp
 		if out.Next == 0 || sabotage.Is("full/alternatives") && alt != 0 {
 			return false
 		}
-		// A thread can have more alternatives than anybody can wait for, and each can
-		// take long: an atomic sequence that does not end.
+		// A thread can have very many alternatives, and each can take long, such as an endless
+		// atomic sequence.
 		if stopper != nil && stopper.Stopped() {
 			return true
 		}
@@ -162,10 +161,10 @@ func (x *Expander) count(t int, kind system.Kind, atEnd bool) {
 	}
 }
 
-// tell sends v the transition that the machine has just taken, and takes it back.
+// tell sends v the transition that the machine has just taken, and undoes it.
 func (x *Expander) tell(t int, alt uint64, violation *system.Violation, v search.Visitor) {
 	x.end = x.m.Encode(x.end)
-	// Field by field, as in the machine: a copy of all waits for the stores of its parts.
+	// Field by field, as in the machine: a wide copy would wait for the stores of its parts.
 	x.move.Thread, x.move.Alt, x.move.End = t, alt, x.end
 	x.move.Changed = nil
 	if x.changing != nil {

@@ -10,9 +10,8 @@ import (
 
 // localStep is an entry of the table of local transitions, which serves steps that read too much
 // for a read set, such as one that searches a long channel. Its key is the numbers of all parts
-// of the stored state that the step touches, so that it hits less often than an effect does. But
-// these are few numbers, however large the parts are, and the entry has the numbers of the end as
-// well.
+// of the stored state that the step touches, so it hits less often than an effect. But these are
+// few numbers, however large the parts are, and the entry contains the numbers of the end, too.
 type localStep struct {
 	from, to [statestore.MaxNumbers]uint32 // of the parts; 0 elsewhere
 	thread   uint32                        // with its context; 0: the slot is free

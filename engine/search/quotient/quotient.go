@@ -1,42 +1,37 @@
-// Package quotient makes of a system with symmetries the system of its orbits
-// (Ip, Dill, Better verification through symmetry, Formal Methods in System Design
-// 9, 1996; Clarke, Enders, Filkorn, Jha, Exploiting symmetry in temporal logic model
-// checking, same issue). It is the same system, but that a state is encoded as the
-// representative of its orbit, so that a search with stored states covers each
-// orbit once.
+// Package quotient turns a system with symmetries into the system of its orbits (Ip, Dill,
+// Better verification through symmetry, Formal Methods in System Design 9, 1996; Clarke, Enders,
+// Filkorn, Jha, Exploiting symmetry in temporal logic model checking, same issue). It is the
+// same system, except that a state is encoded as the representative of its orbit, so a search
+// with stored states covers each orbit once.
 //
 // # Why the verdict is exact
 //
-// Let G be the group of the system's symmetries ([system.Symmetric]). Each g in G
-// is an automorphism: thread t has in s a transition to s', with a violation or
-// without, if and only if thread g(t) has in g(s) one to g(s'), with one of the
-// same kind and place. So if a state is reachable from s in n transitions, a
-// state of its orbit is reachable in n transitions from any element of the orbit
-// of s. By induction over n a full search that continues with the representative
-// wherever it comes to a state of the orbit covers exactly the orbits of the
-// reachable states: every one of them, and none else. Violations and deadlocks
-// are the same throughout an orbit. The initial states need not be symmetric for
-// this, since what is reached from one of them is compared with what is reached
-// from its own orbit only.
+// Let G be the group of the system's symmetries ([system.Symmetric]). Each g in G is an
+// automorphism: thread t has a transition from s to s', with or without a violation, if and only
+// if thread g(t) has one from g(s) to g(s'), with a violation of the same kind and place. So if
+// a state is reachable from s in n transitions, a state of its orbit is reachable in n
+// transitions from any element of the orbit of s. By induction over n, a full search that
+// replaces each state by the representative of its orbit covers exactly the orbits of the
+// reachable states. Violations and deadlocks are the same throughout an orbit. The initial
+// states need not be symmetric, since what is reached from one of them is compared only with
+// what is reached from its own orbit.
 //
-// Cartesian vectors go together with it. Theorem 1 of Gueta et al. (2007) rests on
-// one step: from a state s, a path to a local state, a violation or a deadlock that
-// is not in the vector of s can be rearranged so that it begins with a prefix of
-// the vector and is shorter from that prefix's end e. The step holds for the
-// vector of any state by itself, whichever other states are expanded. In the place
-// of e stands g(e), from which the image of the rest of the path, which is as
-// long, leads to the image of its end. So the induction over the path's length
-// goes through, and what is preserved is preserved up to G: every violation by kind
-// and place, and every deadlock up to its orbit. Inside of a vector there are no
-// representatives: its prefixes run on one live state.
+// Cartesian vectors can be combined with it. Theorem 1 of Gueta et al. (2007) rests on one step:
+// from a state s, a path to a local state, a violation or a deadlock that is not in the vector
+// of s can be rearranged so that it begins with a prefix of the vector and is shorter from that
+// prefix's end e. The step holds for the vector of any state by itself, whichever other states
+// are expanded. Here e is replaced by g(e). From g(e), the image of the rest of the path, which
+// has the same length, leads to the image of its end. So the induction over the path's length
+// holds, and the vectors preserve the same up to G: every violation by kind and place, and every
+// deadlock up to its orbit. A vector contains no representatives: its prefixes run on one live
+// state.
 //
 // # Traces
 //
-// A path of the quotient is none of the system: from one step to the next, threads
-// change places. [System.Lift] finds the execution that it represents: whatever the
-// quotient does, the system does in some state of the same orbit, by a transition
-// that leads to the same orbit as well; since each orbit has one representative it
-// is known by that.
+// A path of the quotient is not a path of the system: from one step to the next, threads change
+// places. [System.Lift] finds the execution that it represents. Whatever the quotient does, the
+// system does in some state of the same orbit, by a transition that leads to the same orbit as
+// well. The representative identifies the orbit.
 package quotient
 
 import (
@@ -59,7 +54,7 @@ type System struct {
 
 var _ search.Quotient = (*System)(nil)
 
-// New returns the quotient of a system. The error says that it knows no symmetry.
+// New returns the quotient of a system. The error says that the system has no symmetry.
 func New(sys system.System) (*System, error) {
 	can := sys.Capabilities()
 	sym := can.Symmetric
@@ -111,7 +106,7 @@ func (q *System) NewMachine() system.Machine {
 	return m
 }
 
-// machine encodes representatives. Its live state is the one that its steps lead to.
+// machine encodes representatives. Its live state is the state of the plain machine.
 type machine struct {
 	system.Machine
 	represent func(system.State)
@@ -157,7 +152,7 @@ func (q *System) Lift(initial int, parts [][]search.Step, wanted *system.Violati
 	last := wanted
 	for i, part := range parts {
 		for j, st := range part {
-			// The self-loops of blocked and ended threads are no steps of an execution.
+			// The self-loops of blocked and ended threads are not steps of an execution.
 			if st.Thread >= orbits.NumThreads() ||
 				orbits.Step(st.Thread, st.Alt).Kind != system.Moved {
 				continue
@@ -182,8 +177,8 @@ func (q *System) Lift(initial int, parts [][]search.Step, wanted *system.Violati
 	return t, last, nil
 }
 
-// find takes a transition that leads into the orbit of which end is the
-// representative, with a violation like the wanted one if that is not nil.
+// find takes a transition that leads into the orbit with the representative end, with a
+// violation like the wanted one if that is not nil.
 func find(m system.Machine, end system.State, wanted *system.Violation,
 	got *system.State) (step search.Step, v *system.Violation, ok bool) {
 	mark := m.Mark()

@@ -1,6 +1,6 @@
-// Package reduction enters expanders among the engines: it makes of an expander
-// what the command calls a reduction of the search with stored states. Stores,
-// races, validation and what such a search tells of itself stand here once.
+// Package reduction registers expanders as engines: it turns an expander into what the command
+// calls a reduction of the search with stored states. Stores, races, validation and the report
+// of such a search are implemented here, once.
 //
 // A reduction is a package with an expander and a call of [Register]:
 //
@@ -47,7 +47,7 @@ var Store = &engine.FlagOf[statestore.Kind]{
 	},
 }
 
-// Symmetry is the flag that says whether declared symmetries are used.
+// Symmetry is the flag that turns declared symmetries on or off.
 var Symmetry = &engine.FlagOf[Use]{
 	FlagInfo: engine.FlagInfo{
 		Name: "symmetry", Group: "What is searched:",
@@ -92,53 +92,51 @@ func init() {
 	})
 }
 
-// Reduction is an entry whose engine is package search with an expander. Mode,
-// Counts, Takes, Check and Run of the entry are filled in, and the flags that all
-// such searches have.
+// Reduction is an entry whose engine is package search with an expander. Mode, Counts, Takes,
+// Check and Run of the entry are filled in, and so are the flags that all such searches have.
 type Reduction struct {
 	engine.Entry
-	// OnLocks tells whether it rests on the locking discipline: -races ld' is the
-	// default then, and an exploration that found it broken is not exhaustive.
+	// OnLocks says that it relies on the locking discipline: -races ld' is then the default, and
+	// an exploration that finds it broken is not exhaustive.
 	OnLocks bool
-	// NoSymmetry tells that the reduction has no proof for orbits of states: declared symmetries
-	// are not used.
+	// NoSymmetry says that the reduction has no proof for orbits of states, so declared
+	// symmetries are not used.
 	NoSymmetry bool
 	// Also checks further flags; nil if there are none.
 	Also func(v *engine.Values, o *engine.Options) error
-	// Plan prepares an exploration. report takes differences that the reduction
-	// finds in its own claims; it is nil if nobody asked for that (-validate).
+	// Plan prepares an exploration. report receives the claims of the reduction that do not
+	// hold; it is nil without -validate.
 	Plan func(t *engine.Task, report func(error)) *Plan
 }
 
 // Plan is how to explore one system.
 type Plan struct {
-	// Factory makes the factory of the expanders. The error says why the system
-	// cannot be explored. It can be called several times, and Gap speaks of the
-	// last.
+	// Factory makes the factory of the expanders. The error says why the system cannot be
+	// explored. It can be called several times, and Gap refers to the last call.
 	Factory func(sys system.System) (search.Factory, error)
 	// Dependences is lockset.Options.Dependences.
 	Dependences bool
 	// Gap says why a search that covered everything is not exhaustive, empty if it
 	// is; nil if it always is.
 	Gap func() string
-	// Counts are what Gap, How and Figures speak of, to be summed over ranks.
+	// Counts are the counts behind Gap, How and Figures, to be summed over ranks.
 	Counts []*atomic.Uint64
-	// How and Figures are those of the result, asked for at the end; nil for none.
+	// How and Figures are those of the result, called at the end; nil for none.
 	How, Figures func() []engine.Figure
 }
 
 // registered are the reductions by name.
 var registered = map[string]*Reduction{}
 
-// Register enters a reduction. Its package calls it when it is initialised.
+// Register registers a reduction. Its package calls it when it is initialized.
 func Register(r Reduction) {
 	engine.Register(r.entry())
 	registered[r.Name] = &r
 }
 
-// Expanders returns the factory of a reduction's expanders, for those who run the
-// search themselves, to watch what it does. The error says that there is no such
-// reduction, or why it cannot explore the task's system.
+// Expanders returns the factory of a reduction's expanders, for callers that run the search
+// themselves to watch it. The error says that there is no such reduction, or why it cannot
+// explore the task's system.
 func Expanders(name string, t *engine.Task) (search.Factory, error) {
 	r := registered[name]
 	if r == nil {
@@ -173,8 +171,8 @@ func (r Reduction) entry() engine.Entry {
 	return e
 }
 
-// everyRule tells whether every rule for races can be checked: every order of the
-// accesses is explored.
+// everyRule reports whether every rule for races can be checked: every order of the accesses is
+// explored.
 func (r *Reduction) everyRule() bool { return r.Preserves&engine.States != 0 }
 
 func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
@@ -287,14 +285,15 @@ func (r *Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, er
 	return &res.Result, nil
 }
 
-// dives tells whether random executions are followed beside the search. Races are no
-// matter of one execution's steps, so that a search that looks for them has none.
+// dives reports whether random executions are followed beside the search. A search for races has
+// none, because a race is not visible in the steps of one execution.
 func (r *Reduction) dives(t *engine.Task) bool {
 	return t.Dive && !t.All && !t.Validate && t.Checkpoint == nil && t.Ranks == nil &&
 		lockset.Races.Of(t.Flags) == lockset.None
 }
 
-// surface makes the violation that a dive has found that of the search, which it has ended.
+// surface makes the violation that a dive has found the result of the search, which it has
+// ended.
 func surface(ctx context.Context, t *engine.Task, res *engine.Result, f *dive.Found) (err error) {
 	o := t.Options
 	res.Violations, err = engine.Finish(ctx, t.System,
@@ -310,8 +309,8 @@ func surface(ctx context.Context, t *engine.Task, res *engine.Result, f *dive.Fo
 	return fault
 }
 
-// search runs the search, with races checked if they are to be. It returns the
-// system that knows the traces then.
+// search runs the search, with races if they are to be checked. It returns the system of its
+// traces.
 func (r *Reduction) search(ctx context.Context, t *engine.Task, plan *Plan,
 	o search.Options) (*search.Result, *lockset.System, error) {
 	factory := func(sys system.System) (search.Factory, error) {
@@ -344,7 +343,7 @@ func (r *Reduction) search(ctx context.Context, t *engine.Task, plan *Plan,
 	}
 	wrapped, res, err := lockset.Run(ctx, t.System, ro, factory, o)
 	if wrapped != nil && ro.Dependences {
-		// People are shown what the model accesses, no more.
+		// Users see only what the model accesses.
 		ro.Dependences = false
 		plain, perr := lockset.New(t.System, ro)
 		wrapped, err = plain, errors.Join(err, perr)
@@ -352,7 +351,7 @@ func (r *Reduction) search(ctx context.Context, t *engine.Task, plan *Plan,
 	return res, wrapped, err
 }
 
-// symmetric tells whether orbits are searched instead of states.
+// symmetric reports whether the search covers orbits instead of states.
 func (r *Reduction) symmetric(t *engine.Task) bool {
 	switch Symmetry.Of(t.Flags) {
 	case On:
@@ -365,11 +364,11 @@ func (r *Reduction) symmetric(t *engine.Task) bool {
 		system.SymmetryOf(t.System) != ""
 }
 
-// fewStates is the number of states below which the store's bytes for each
-// say nothing: most of them are there before the first state.
+// fewStates is the number of states below which the store's bytes per state mean little: most of
+// them exist before the first state.
 const fewStates = 1000
 
-// tell writes down how was searched and what only such a search measures.
+// tell reports how the search was done, and what only such a search measures.
 func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task, plan *Plan) {
 	kind := Store.Of(t.Flags)
 	store := engine.Figure{Key: "store", Value: kind.String()}

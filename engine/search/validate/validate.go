@@ -4,12 +4,10 @@
 // [Hook] makes a [search.Hook] for each worker. On every state that is expanded
 // it executes, on a machine of its own,
 //
-//   - the state itself: loaded and encoded anew it is the same;
-//   - every alternative of every thread's next transition: its accesses are
-//     what it changed (a location that it did not report as written, and every
-//     other thread's local part, stay as they are), a self-loop changes nothing,
-//     the undo log leads back, and without tracking the same happens; the state
-//     that it leads to is the same when it is loaded anew;
+//   - the state itself: loading and encoding it gives the same state;
+//   - every alternative of every thread's next transition: it changes only what it reported as
+//     written, and no other thread's local part; a self-loop changes nothing; the undo log leads
+//     back; the same happens without tracking; and its end is the same when it is loaded again;
 //   - every pair of transitions of different threads that are independent, each of all
 //     alternatives of the other's thread, in both orders: neither disables the other, both orders
 //     lead to the same state with the same hash, outcomes and accesses (that is what independence
@@ -19,11 +17,10 @@
 //   - every move that the expander offers: its path leads where it claims to;
 //   - every violation: its steps show it.
 //
-// The cartesian expander checks its vectors beyond that (package cartesian,
-// Options.Check), because it knows what it claims about them; and every trace
-// is replayed by the search whether it is validated or not.
+// The cartesian expander also checks its vectors (package cartesian, Options.Check), and every
+// search replays its traces, validated or not.
 //
-// A difference is a fault of cpor and never of what it explores.
+// A difference is a fault of cpor, never of the explored system.
 package validate
 
 import (
@@ -36,8 +33,8 @@ import (
 	"cpor/system"
 )
 
-// Difference is something that is not as it was claimed to be. Steps lead from
-// State, an encoded state, to the place.
+// Difference is a claim that does not hold. Steps lead from State, an encoded state, to where it
+// fails.
 type Difference struct {
 	Message string
 	State   system.State
@@ -87,7 +84,7 @@ func Hook(sys system.System, report func(error)) func(worker int) search.Hook {
 	return func(int) search.Hook {
 		h := &hook{sys: sys, obs: system.ObserversOf(sys), report: report, m: sys.NewMachine(),
 			fresh: sys.NewMachine(), plain: sys.NewMachine()}
-		// What a check remembers of the way to a state is in no piece of it.
+		// What a check remembers of the path to a state is not in its pieces.
 		first := sys.Initial()[0]
 		h.remembers = len(system.Bare(sys, first)) < len(first)
 		if !h.remembers {
@@ -111,8 +108,8 @@ type hook struct {
 	plain  system.Machine // runs without tracking
 	// What m and fresh offer as pieces, nil if they do not.
 	whole, other system.Pieces
-	// A check that remembers finds the same in all orders of independent
-	// transitions, and may report it at another one of them.
+	// A check with memory finds the same in all orders of independent transitions, but may
+	// report it at another one of them.
 	remembers bool
 	heap      bool         // states that are equal may have different hashes
 	threads   int          // of h.state
@@ -221,8 +218,8 @@ func (h *hook) transitions() {
 	}
 }
 
-// Same tells whether two outcomes are the same but for further alternatives,
-// which can differ between states.
+// Same reports whether two outcomes are the same, except for further alternatives, which can
+// differ between states.
 func Same(a, b system.Outcome) bool {
 	a.Next, b.Next = 0, 0
 	va, vb := a.Violation, b.Violation
@@ -234,7 +231,7 @@ func Same(a, b system.Outcome) bool {
 		va.Message == vb.Message
 }
 
-// effects checks that the transitions changed nothing but what they said.
+// effects checks that the transitions changed only what they reported.
 func (h *hook) effects() {
 	// The values before, of all locations that are accessed at all.
 	h.m.Load(h.state)
@@ -307,7 +304,7 @@ func (h *hook) pieces(t *transition) {
 	}
 }
 
-// SameAccesses tells whether two transitions had the same accesses, but for their room.
+// SameAccesses reports whether two transitions had the same accesses, except for their room.
 func SameAccesses(a, b []system.Access) bool {
 	if len(a) != len(b) {
 		return false
@@ -320,8 +317,8 @@ func SameAccesses(a, b []system.Access) bool {
 	return true
 }
 
-// spent tells whether an access has at most one operation less room than another one of the same
-// location.
+// spent reports whether an access has at most one operation less room than another one of the
+// same location.
 func spent(before, after []system.Access) bool {
 	for _, x := range before {
 		for _, y := range after {
@@ -333,9 +330,8 @@ func spent(before, after []system.Access) bool {
 	return true
 }
 
-// dependent tells whether two transitions of different threads are dependent.
-// Creations are so with each other, because the children's numbers depend on
-// the order.
+// dependent reports whether two transitions of different threads are dependent. Two creations
+// are dependent, because the children's numbers depend on the order.
 func dependent(a, b *transition) bool {
 	if a.out.Created && b.out.Created {
 		return true
@@ -350,8 +346,7 @@ func dependent(a, b *transition) bool {
 	return false
 }
 
-// dependentOnAny tells whether a transition is dependent with an alternative of
-// a thread's.
+// dependentOnAny reports whether a transition is dependent with an alternative of a thread's.
 func (h *hook) dependentOnAny(a *transition, thread int) bool {
 	for i := range h.all {
 		if b := &h.all[i]; b.step.Thread == thread && dependent(a, b) {
@@ -361,10 +356,9 @@ func (h *hook) dependentOnAny(a *transition, thread int) bool {
 	return false
 }
 
-// commute executes two transitions that are independent in both orders. A
-// transition that is dependent with another alternative of the same thread can
-// enable or disable that one, and so change the numbers of the alternatives;
-// such pairs are left out.
+// commute executes two transitions that are independent in both orders. A transition that is
+// dependent with another alternative of the same thread can enable or disable it, and so change
+// the numbers of the alternatives. Such pairs are skipped.
 func (h *hook) commute(a, b *transition) {
 	if h.dependentOnAny(a, b.step.Thread) || h.dependentOnAny(b, a.step.Thread) {
 		return
@@ -412,14 +406,14 @@ func (h *hook) commute(a, b *transition) {
 	}
 }
 
-// finding is what a check that remembers found, without the transition at which it
-// stands: of independent ones that is the last, in whatever order they come.
+// finding is what a check with memory found, without the transition at which it was found: the
+// last one of independent transitions, whatever their order.
 type finding struct {
 	kind   system.ViolationKind
 	object string
 }
 
-// findings adds what a check that remembers found. Such violations name an object.
+// findings adds what a check with memory found. Such violations name an object.
 func findings(v *system.Violation, to map[finding]bool) {
 	for ; v != nil; v = v.Also {
 		if v.Object != "" {
@@ -428,8 +422,8 @@ func findings(v *system.Violation, to map[finding]bool) {
 	}
 }
 
-// placed returns the first violation that stands at its place in every order, nil if
-// there is none: what the model itself violates, and no check that remembers.
+// placed returns the first violation whose place is the same in every order, nil if there is
+// none: one of the model itself, not of a check with memory.
 func placed(v *system.Violation) *system.Violation {
 	for v != nil && v.Object != "" {
 		v = v.Also
