@@ -284,15 +284,15 @@ func (b *tab) picture(name string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	colours := map[[3]uint32]bool{}
+	colors := map[[3]uint32]bool{}
 	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y += 3 {
 		for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x += 3 {
 			r, g, bl, _ := img.At(x, y).RGBA()
-			colours[[3]uint32{r, g, bl}] = true
+			colors[[3]uint32{r, g, bl}] = true
 		}
 	}
-	if len(colours) < 8 {
-		b.Errorf("%s: the page is empty: %d colours", name, len(colours))
+	if len(colors) < 8 {
+		b.Errorf("%s: the page is empty: %d colors", name, len(colors))
 	}
 	if *screenshots == "" {
 		return

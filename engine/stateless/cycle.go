@@ -5,14 +5,13 @@ import (
 	"unsafe"
 )
 
-// firstCheck is the length of an execution at which the search looks for the
-// first time whether the execution could run forever. The length doubles
-// each time, so that looking costs no more than executing.
+// firstCheck is the length of an execution at which the search first checks whether the
+// execution could run forever. The length doubles each time, so checking costs no more than
+// executing.
 const firstCheck = 1 << 10
 
-// checkEndless looks for a state that comes twice on the path, because then
-// the search would never end, and for a path that is too long anyway. It
-// returns false if it ended the search.
+// checkEndless looks for a state that occurs twice on the path, because then the search would
+// never end, and for a path that is too long. It returns false if it ended the search.
 func (w *worker) checkEndless() bool {
 	if w.e.bound > 0 {
 		w.nextCheck = w.e.bound

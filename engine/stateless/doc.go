@@ -1,48 +1,47 @@
-// Package stateless searches without storing states: it runs executions from
-// the initial state to their end, one after another, and goes back to where
-// another one branches off (Godefroid, POPL 1997; Stoller, "Model-Checking
-// Multi-Threaded Distributed Java Programs", 2002, sections 4 and 8).
+// Package stateless searches without storing states: it runs executions from the initial state
+// to their end, one after another, and backtracks to where another one branches off (Godefroid,
+// POPL 1997; Stoller, "Model-Checking Multi-Threaded Distributed Java Programs", 2002, sections
+// 4 and 8).
 //
 //	res, err := stateless.Run(ctx, sys, stateless.Options{Reduction: stateless.DPOR})
 //	fmt.Println(res.Executions, res.BlockedExecutions, res.Transitions, res.MaxDepth)
 //
-// It is for acyclic systems: one that can run forever is noticed and the
-// search given up, unless Options.MaxDepth bounds it or Options.Deepen makes
-// it search with growing bounds. A search that cut something off is incomplete.
+// It is for acyclic systems. It detects a system that can run forever and gives up, unless
+// Options.MaxDepth bounds executions or Options.Deepen searches with growing bounds. A search
+// that cut an execution off is incomplete.
 //
 // # Reductions
 //
-// [None] explores every interleaving. [Sleep], [Persistent] and
-// [PersistentSleep] are Stoller's stateless selective search with sleep sets
-// and persistent sets, the latter computed from what each thread may access in
-// its future ([system.Futures]). [DPOR] finds out about dependences while it
-// runs: it looks at the races of each execution and inserts into the search
-// tree what reverses them (Flanagan and Godefroid, POPL 2005), as optimal
-// dynamic partial-order reduction with wakeup trees (Abdulla, Aronis, Jonsson,
-// Sagonas, Journal of the ACM 64 (4), 2017): it explores one execution of each
-// Mazurkiewicz trace and none in vain.
+// [None] explores every interleaving. [Sleep], [Persistent] and [PersistentSleep] are Stoller's
+// stateless selective search with sleep sets and persistent sets, the latter computed from what
+// each thread may access in its future ([system.Futures]). [DPOR] finds dependences while it
+// runs: it looks at the races of each execution and inserts into the search tree what reverses
+// them (Flanagan and Godefroid, POPL 2005), as optimal dynamic partial-order reduction with
+// wakeup trees (Abdulla, Aronis, Jonsson, Sagonas, Journal of the ACM 64 (4), 2017): it explores
+// one execution of each Mazurkiewicz trace and no redundant ones.
 //
-// What all of them preserve are the violated assertions and the deadlocked
-// states; not the invariants of states in between, which are checked by
-// observers, and not the local states that a thread passes through.
+// All of them preserve the violated assertions and the deadlocks. They do not preserve
+// invariants of states in between, which observers check, or the local states that a thread
+// passes through.
 //
-// A bound on the depth goes with None and Sleep only: they find every violation
-// within the bound. The others let threads go first that may use it up.
+// A bound on the depth requires None or Sleep, which find every violation within it. The others
+// let some threads go first, which may exhaust it.
 //
 // # Dynamic reduction
 //
-// The published algorithms have transitions with one access, always enabled, without choices. Here
-// a transition touches many locations, which depend on what it reads; it may be blocked by a guard
-// over several locations, which others may make true and false again; it has alternatives. Two
-// transitions of different threads are dependent if they touch a common location and one writes,
-// unless both apply an equal operation for which there is room (below). Which transitions a race
-// calls for is found by executing: T(Z) represents what thread q does next after the events of Z, a
-// part of an execution that has with each event all that happens before it. T(Z) is enabled or
-// blocked, and has accesses; a blocked one reads. (L1) If T(Z) conflicts with an event p that can
-// follow Z, then T(Zp) conflicts with p: both read the same up to the first value that p wrote.
-// (L2) If T(Z) and T(Z'), Z' part of Z, differ, then T(Z) reads a location that an event of Z not
-// in Z' wrote last: follow both up to the first value that differs. Both need that T is a function
-// of the values that it shows as read, which package system promises, also of alternatives.
+// In the published algorithms, transitions have one access, are always enabled, and have no
+// choices. Here a transition touches many locations, which depend on what it reads. A guard over
+// several locations may block it, and others may make the guard true and false again. It has
+// alternatives. Two transitions of different threads are dependent if they touch a common
+// location and one writes, unless both apply an equal operation for which there is room (below).
+// Executing shows which transitions a race requires: T(Z) represents what thread q does next
+// after the events of Z, a part of an execution that has with each event all that happens before
+// it. T(Z) is enabled or blocked, and has accesses; a blocked one reads. (L1) If T(Z) conflicts
+// with an event p that can follow Z, then T(Zp) conflicts with p: both read the same up to the
+// first value that p wrote. (L2) If T(Z) and T(Z'), Z' part of Z, differ, then T(Z) reads a
+// location that an event of Z not in Z' wrote last: follow both up to the first value that
+// differs. Both need that T is a function of the values that it shows as read, which package
+// system promises, also of alternatives.
 //
 // reversal.search (races.go) begins, for each race of events f and e of an
 // execution, with Z = all but f, e and what happens after f, and base = the
@@ -51,40 +50,39 @@
 //   - Evaluate T(Z) for e's thread q. If it is enabled, insert Z and T(Z) at the
 //     node before the first event left out, unless a transition that sleeps there
 //     or was explored earlier is a weak initial of that.
-//   - For each location that T(Z) touches, let g be the event of Z that wrote it
-//     last (if not before q's own last event). If T(Z) is enabled, only those g
-//     count that write nothing in base. Of these take each that does not happen
-//     before another, and go on without it and what happens after it. The base
-//     stays; but if T(Z) is blocked, the new base is the accesses of T(Z) if g
-//     writes something in base, and otherwise what both have in common.
+//   - For each location that T(Z) touches, let g be the event of Z that wrote it last (if not
+//     before q's own last event). If T(Z) is enabled, only those g count that write nothing in
+//     base. Of these take each that does not happen before another, and continue without it and
+//     what happens after it. The base stays the same; but if T(Z) is blocked, the new base is
+//     the accesses of T(Z) if g writes something in base, and otherwise what both have in
+//     common.
 //
-// For a thread that is blocked at the end of an execution it begins with Z = the
-// execution and the accesses of its guard as base, and inserts nothing there.
-// For an event with alternatives it begins with all that does not happen after
-// the event. If the transition of q may have alternatives, base is empty
-// throughout: a missing alternative is like a blocked transition, even if there
-// are others.
+// For a thread that is blocked at the end of an execution, it begins with Z = the execution and
+// base = the accesses of its guard, and inserts nothing there. For an event with alternatives it
+// begins with all that does not happen after the event. If the transition of q may have
+// alternatives, base is empty throughout: a missing alternative is like a blocked transition,
+// even if there are others.
 //
 // # Why that is enough
 //
-// Nothing is explored in vain, and no trace twice, whatever is inserted: a
-// sequence is inserted only where no sleeping transition is a weak initial of
-// it, so that at the end of its branch nothing sleeps, and an execution that
-// continues freely from there is never blocked by a sleep set (Abdulla et al.,
-// theorem 7.7). For the same reason no node that chose freely has anything
-// asleep. So inserting more than needed does no harm.
+// Whatever is inserted, no exploration is redundant and no trace is explored twice: a sequence
+// is inserted only where no sleeping transition is a weak initial of it, so at the end of its
+// branch nothing sleeps, and an execution that continues freely from there is never blocked by a
+// sleep set (Abdulla et al., theorem 7.7). For the same reason no node that chose freely has
+// anything asleep. So inserting more than needed is harmless.
 //
 // Claim: below each node E every maximal sequence w is explored, up to the order of independent
 // events, unless a transition that sleeps at E is a weak initial of w. The proof is by induction
-// along the tree, later nodes first. It is enough that some child of E is a weak initial of w: the
-// first such child takes w over. Suppose none is. For p among the children and what sleeps at E let
-// w(p) be the longest beginning of w of which p is a weak initial; take p with the longest, the
-// earliest of those, u = w(p), and q the thread that continues in w, with T(u). It conflicts with p
-// (or is another alternative of p's thread). By the choice of p no transition that sleeps behind p
-// covers an extension of pu, so that all of these are explored behind p. (If p sleeps at E, it was
-// explored at an ancestor, and the argument goes through there: what is inserted there has the path
-// to E as a beginning, so that on the way it meets neither an earlier branch, whose transition
-// would sleep at E and be a better p, nor a node that chose freely, because p sleeps.)
+// along the tree, later nodes first. It is enough that some child of E is a weak initial of w:
+// by induction, the first such child explores w. Suppose none is. For p among the children and
+// what sleeps at E let w(p) be the longest beginning of w of which p is a weak initial; take p
+// with the longest, the earliest of those, u = w(p), and q the thread that continues in w, with
+// T(u). It conflicts with p (or is another alternative of p's thread). By the choice of p no
+// transition that sleeps behind p covers an extension of pu, so that all of these are explored
+// behind p. (If p sleeps at E, it was explored at an ancestor, and the argument holds there:
+// what is inserted there has the path to E as a beginning, so that on the way it meets neither
+// an earlier branch, whose transition would sleep at E and be a better p, nor a node that chose
+// freely, because p sleeps.)
 //
 // It is enough to find Z with u in it and p not, such that T(Z) = T(u) and no
 // event of Z outside u writes what T(u) touches, and to insert Z T(Z). Let x be
@@ -96,12 +94,11 @@
 // not happen after x. There T(Z) = T(u) by L2, since what Z has outside u is
 // independent of that event, and inserting it contradicts the choice of p.
 //
-// (a) Let T(pu) be enabled, e that event, z an explored execution with it. The
-// race of p and e begins with Z that has u in it, and C = Z without u is
-// independent of e. As long as T(Z) touches something that an event of C wrote
-// last, that event is among the g, because it writes nothing in base; so is any
-// of the g that happens after it, and neither is in u. Leaving it out leads on.
-// In the end nothing of C wrote anything that T(Z) touches: T(Z) = T(u) by L2.
+// (a) Let T(pu) be enabled, e that event, z an explored execution with it. The race of p and e
+// begins with Z that has u in it, and C = Z without u is independent of e. As long as T(Z)
+// touches something that an event of C wrote last, that event is among the g, because it writes
+// nothing in base; so is any of the g that happens after it, and neither is in u. Leaving it out
+// makes progress. In the end nothing of C wrote anything that T(Z) touches: T(Z) = T(u) by L2.
 //
 // (b) Let T(pu) be blocked. Let Y be an extension of pu with as few events as
 // possible such that q is enabled after it, e = T(Y), z an explored execution
@@ -163,14 +160,12 @@
 // persistent with more dependence is so with less. Composed transitions and systems that a
 // discipline is checked on have ordinary accesses.
 //
-// Five parts are needed by this proof and not known to be needed in fact: going
-// on when T(Z) is enabled; that the base changes when T(Z) is blocked; the meet in
-// it; treating missing alternatives like a blocked transition; and (below) that
-// what stands to the right and is independent leaves an insertion undecided. With
-// any one of them left out, no trace was lost on tens of thousands of generated
-// models like those of decisions_test.go: what it would insert was inserted
-// because of a race of another execution. No program that needs one has been
-// found, so no test fails without it.
+// The proof uses five parts that may not be necessary: continuing when T(Z) is enabled; changing
+// the base when T(Z) is blocked; the meet in it; treating missing alternatives like a blocked
+// transition; and (below) leaving an insertion undecided because of an independent node to the
+// right. Without any one of them, no trace was lost on tens of thousands of generated models
+// like those of decisions_test.go: a race of another execution inserted the same. No program
+// that needs one has been found, so no test fails without it.
 //
 // # What is saved
 //
@@ -178,38 +173,33 @@
 // ([system.Shape]), or that read nothing from f, needs no evaluation and no
 // search.
 //
-// A race is looked at in the first execution that has it. If T(Z) touches
-// nothing but what e, or an event left out before e, touches (and writes only
-// what these write), then what comes behind e and belongs to Z is independent of it, and T(Z)
-// is the same however the execution continues. What comes behind e is left out of the
-// insertion then, unless something sleeps, or is in the tree, that is
-// independent of all before e and of T(Z), so that only what comes behind can
-// decide. Races for which that happens are looked at again in each execution
-// that has them; all others never, because what makes the insertion superfluous,
-// or the insertion, is an initial of every sequence that would be inserted.
+// A race is looked at in the first execution that has it. If T(Z) touches nothing but what e, or
+// an event left out before e, touches (and writes only what these write), then what follows e
+// and belongs to Z is independent of it, and T(Z) is the same however the execution continues.
+// What follows e is then left out of the insertion, unless something that sleeps or is in the
+// tree is independent of everything before e and of T(Z), so that only what follows can decide.
+// Such races are examined again in each execution that has them. All others are examined once,
+// because the insertion, or what makes it superfluous, is an initial of every sequence that
+// would be inserted.
 //
-// That all this loses nothing and explores nothing twice is held to brute force
-// on generated programs (oracle_test.go).
+// Tests compare all this with brute force on generated programs (oracle_test.go).
 //
 // # Locks
 //
-// Where locks protect the data, Options.InvisibleFirst and Options.Composed
-// explore fewer interleavings (Stoller 2002, sections 5.1 and 5.2); package
-// lockset wraps a system so that the search finds out whether they do. The
-// composed system is a system like others (engine/search/composed, type System), so that
-// every reduction works on it. Its transitions end before a visible one, their
-// number in a row is bounded, and what they access is their net effect: a function
-// of the thread's local part and of what they read, as the reductions require.
+// Where locks protect the data, Options.InvisibleFirst and Options.Composed explore fewer
+// interleavings (Stoller 2002, sections 5.1 and 5.2); package lockset wraps a system so that the
+// search checks whether they do. The composed system is an ordinary system
+// (engine/search/composed, type System), so every reduction works on it. Its transitions end
+// before a visible one, contain a bounded number of single ones, and access their net effect: a
+// function of the thread's local part and of what they read, as the reductions require.
 //
 // # Workers
 //
-// The search tree is shared: each worker takes a branch that nobody explores
-// and runs one execution at a time (tree.go). Package workers has no part in
-// it, because its unit of work is a batch of stored states, while a branch here
-// is a node of a tree that grows to the right while others explore it, and that
-// has to be forgotten as soon as nobody can insert into it any more. The number
-// of executions is the same for any number of workers and for both ways to
-// undo; the number of transitions can differ with many workers under the dynamic
-// reduction, because what is inserted where depends on which execution is run
+// The search tree is shared: each worker takes an unexplored branch and runs one execution at a
+// time (tree.go). Package workers does not fit, because its unit of work is a batch of stored
+// states. Here it is a node of a tree that grows while workers explore it, and that must be
+// freed as soon as nothing more can be inserted into it. The number of executions is the same
+// for any number of workers and for both ways to undo; the number of transitions can differ with
+// many workers under the dynamic reduction, because insertions depend on which execution runs
 // first.
 package stateless

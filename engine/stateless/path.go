@@ -15,8 +15,8 @@ type event struct {
 	recs    int32 // where its records begin
 	races   int32 // where its races begin
 	settled bool  // its other alternatives are, as a race is
-	// serial tells executed transitions apart, so that another machine can
-	// find out how much of its path is still the same.
+	// serial identifies executed transitions, so that another machine can find out how much of
+	// its path is still the same.
 	serial uint64
 }
 
@@ -27,8 +27,8 @@ type race struct {
 	open  []insertion // if undecided
 }
 
-// raceState is what is known of a race from the executions that had it, for
-// all that go through its later event and then continue in another way.
+// raceState is what the executions with a race have shown about it, for all executions that go
+// through its later event and then continue differently.
 type raceState uint8
 
 const (
@@ -56,14 +56,13 @@ type record struct {
 	before    int32 // of an operation: the record before it and the equal ones just before it; -1
 }
 
-// path is the execution that a worker is at: the transitions from the root,
-// the sleep sets on the way, and, for dynamic partial-order reduction, the
-// happens-before order: the vector clocks of the events, and which earlier
-// events each is in a race with (Flanagan and Godefroid 2005, section 4;
-// Abdulla et al. 2017, section 3).
+// path is the current execution of a worker: the transitions from the root, their sleep sets,
+// and, for dynamic partial-order reduction, the happens-before order: the vector clocks of the
+// events, and the earlier events that each one races with (Flanagan and Godefroid 2005, section
+// 4; Abdulla et al. 2017, section 3).
 //
-// Everything is a stack, so that going back costs what going forward did and
-// nothing is allocated once the stacks have grown.
+// Everything is a stack, so going back costs as much as going forward, and nothing is allocated
+// once the stacks have grown.
 type path struct {
 	root    *node
 	events  []event
@@ -109,8 +108,8 @@ func (p *path) asleep(depth int) []*node {
 	return p.sleep[p.sleepAt[depth]:]
 }
 
-// push puts a transition onto the path; useSleep tells whether to keep sleep
-// sets: what slept and is independent sleeps on, and so do the left siblings.
+// push puts a transition onto the path. useSleep says to keep sleep sets: sleeping transitions
+// and left siblings that are independent of it stay asleep.
 func (p *path) push(c *node, useSleep bool) {
 	from, to := p.sleepAt[len(p.events)], len(p.sleep)
 	p.sleepAt = append(p.sleepAt, int32(to))
@@ -130,7 +129,7 @@ func (p *path) push(c *node, useSleep bool) {
 	}
 }
 
-// sleepOn lets a transition x that sleeps before c sleep on behind c, if they are independent.
+// sleepOn keeps a transition x that sleeps before c asleep after c, if they are independent.
 func (p *path) sleepOn(x, c *node) {
 	if x.thread == c.thread || conflict(x.acc, c.acc) && !sabotage.Is("sleep/never woken") {
 		return
@@ -143,7 +142,7 @@ func (p *path) sleepOn(x, c *node) {
 	p.sleep = append(p.sleep, x)
 }
 
-// truncate takes back all but the first n transitions.
+// truncate undoes all but the first n transitions.
 func (p *path) truncate(n int) {
 	p.lowest = min(p.lowest, n)
 	for k := len(p.events) - 1; k >= n; k-- {
@@ -168,7 +167,7 @@ func (p *path) truncate(n int) {
 // clock returns the vector clock of an event.
 func (p *path) clock(e int) []int32 { return p.clocks[e*p.stride : (e+1)*p.stride] }
 
-// before tells whether event f happens before event e or is e.
+// before reports whether event f happens before event e or is e.
 func (p *path) before(f, e int) bool {
 	ev := &p.events[f]
 	return f <= e && p.clocks[e*p.stride+int(ev.thread)] >= ev.idx
@@ -215,8 +214,8 @@ func (p *path) order(c *node) {
 	}
 	p.lastOf[t] = int32(e)
 
-	// The newest conflicting events first: what a race is, is decided when
-	// all that is after it has been joined.
+	// The newest conflicting events first: an event is a race if no later one that was joined
+	// happens after it.
 	p.cand = p.cand[:0]
 	for _, a := range c.acc {
 		h := p.headOf(a.Loc)
@@ -261,13 +260,13 @@ func (p *path) addRace(f int32) {
 	r.event, r.state, r.open = f, unsettled, r.open[:0]
 }
 
-// is tells whether the record is of a certain operation that was executed.
+// is reports whether the record is of a certain operation that was executed.
 func (r *record) is(op system.Op) bool { return r.write && r.op == op }
 
-// candidates inserts into cand the events that an access depends on, from the record h on, but
-// for those that happen before another one of them anyway: the newest write of a location and
-// what reads it since. If that write is an operation, it is all equal ones of its row. What is
-// equal to the access itself is left out.
+// candidates inserts into cand the events that an access depends on, from the record h on,
+// except those that happen before another one of them: the newest write of a location and the
+// later reads. If that write is an operation, it is all equal ones of its row. Operations equal
+// to the access itself are left out.
 func (p *path) candidates(h int32, a system.Access) {
 	if a.Op != 0 && h >= 0 && p.recs[h].is(a.Op) {
 		h = p.recs[h].before
@@ -281,7 +280,7 @@ func (p *path) candidates(h int32, a system.Access) {
 			continue
 		}
 		if a.Op != 0 && x.op == a.Op {
-			// Only who looks comes here with nothing found: a read in between would order them.
+			// Only a read gets here with nothing found: a read in between would order them.
 			if a.Write {
 				return
 			}
@@ -332,8 +331,8 @@ func (p *path) headOf(l system.Loc) int32 {
 	return p.head[l]
 }
 
-// racesOf returns the events that event e is in a race with: those it depends
-// on with nothing between them, of other threads.
+// racesOf returns the events that event e races with: those of other threads that it depends on,
+// with nothing between them.
 func (p *path) racesOf(e int) []race {
 	to := len(p.raceList)
 	if e+1 < len(p.events) {

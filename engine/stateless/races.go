@@ -8,24 +8,21 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// reversal is the search for what has to be explored so that a thread takes
-// its next transition without some events of an execution: the recursion of
-// the package comment.
+// reversal is the search for what must be explored so that a thread takes its next transition
+// without some events of an execution: the recursion of the package comment.
 type reversal struct {
 	thread int
 	event  int             // the thread's event, or the length of the path if it stays blocked
 	acc    []system.Access // of the event
 	all    bool            // remove whatever the thread depends on
-	// What the thread does is the same however the execution continues after
-	// the event, unless varies is set; whether the insertions in open were
-	// needed is not.
+	// What the thread does does not depend on how the execution continues after the event,
+	// unless varies is set. Whether the insertions in open were needed does.
 	varies bool
 	open   []insertion
 }
 
-// races finds out what has to be explored because of the execution that has
-// ended. A race that is settled has been dealt with for all executions that go
-// through its later event; an undecided one has to be looked at again.
+// races finds out what must be explored because of the execution that has ended. A settled race
+// needs no more work in executions that go through its later event; an undecided one does.
 func (w *worker) races(end end) {
 	for e := range w.path.len() {
 		for i := range w.racesOf(e) {
@@ -40,7 +37,7 @@ func (w *worker) races(end end) {
 	if end != maximal {
 		return
 	}
-	// A blocked thread reads, and so it depends on those who blocked it.
+	// A blocked thread reads, so it depends on the threads that blocked it.
 	for _, q := range w.stuck {
 		if out := w.r.m.Step(q, 0); out.Kind != system.Blocked {
 			continue
@@ -53,7 +50,7 @@ func (w *worker) races(end end) {
 	}
 }
 
-// reverse deals with a race of event e.
+// reverse handles a race of event e.
 func (w *worker) reverse(r *race, e int) {
 	ev := &w.events[e]
 	n := ev.node
@@ -85,9 +82,9 @@ func (w *worker) reverse(r *race, e int) {
 	}
 }
 
-// explored tells whether what reverses a race is explored whatever the thread
-// does then, because of what comes before. That ends the search only if it would
-// go nowhere else: the thread touches the same locations everywhere.
+// explored reports whether the reversal of a race is explored already, whatever the thread does
+// then, because of what precedes it. That ends the search only if the thread touches the same
+// locations everywhere.
 func (w *worker) explored() bool {
 	first := int(w.root[0])
 	w.sequence(w.root[:], first, true)
@@ -104,7 +101,7 @@ func (w *worker) explored() bool {
 	return slices.ContainsFunc(w.asleep(first), is)
 }
 
-// otherAlternatives deals with the other alternatives of event e.
+// otherAlternatives handles the other alternatives of event e.
 func (w *worker) otherAlternatives(e int) {
 	ev := &w.events[e]
 	w.rev = reversal{thread: int(ev.thread), event: e, acc: ev.node.acc}
@@ -120,9 +117,8 @@ type alternative struct {
 	acc    []system.Access
 }
 
-// search looks at the thread without the roots and all that happens after
-// them. If it is enabled there, that is inserted. Then whatever the thread
-// depends on is left out as well.
+// search evaluates the thread without the roots and all that happens after them. If it is
+// enabled there, that is inserted. Then it also removes what the thread depends on.
 func (w *worker) search(roots []int32, base []system.Access) {
 	if w.known(roots, base) || w.e.stopping.Load() {
 		return
@@ -136,7 +132,7 @@ func (w *worker) search(roots []int32, base []system.Access) {
 		return // the thread does not exist without the roots
 	}
 	if cut && !w.ruledOut(touched, roots) {
-		// What comes behind the event may matter, too.
+		// What follows the event may matter, too.
 		v.varies = true
 		w.sequence(roots, first, false)
 		alts, touched, shape, ok = w.evaluate(first)
@@ -151,10 +147,9 @@ func (w *worker) search(roots []int32, base []system.Access) {
 	w.without(roots, len(alts) == 0, touched, base)
 }
 
-// evaluate brings the machine that looks ahead behind w.v and returns the
-// enabled alternatives of the thread there, none if it is blocked, and all that
-// they touch. ok is false if the thread does not exist, or the search is to end before all
-// of them were tried.
+// evaluate brings the look-ahead machine to the state after w.v. It returns the enabled
+// alternatives of the thread there, none if it is blocked, and all that they touch. ok is false
+// if the thread does not exist, or the search should end before all of them were tried.
 func (w *worker) evaluate(first int) (alts []alternative, touched []system.Access,
 	shape system.Shape, ok bool) {
 	w.lookAhead(first, w.v)
@@ -183,9 +178,9 @@ func (w *worker) evaluate(first int) (alts []alternative, touched []system.Acces
 	}
 }
 
-// without continues without the last event that wrote what the thread touches,
-// for each location: with the roots left out it touches touched, and is blocked
-// or not. What writes a location of base stays if the thread is enabled.
+// without continues, for each location, without the last event that wrote what the thread
+// touches: touched, without the roots. What writes a location of base stays if the thread is
+// enabled.
 func (w *worker) without(roots []int32, blocked bool, touched, base []system.Access) {
 	v := &w.rev
 	prior := -1
@@ -233,7 +228,7 @@ func (w *worker) without(roots []int32, blocked bool, touched, base []system.Acc
 	}
 }
 
-// known tells whether the same search has been made in this reversal.
+// known reports whether the same search has been made in this reversal.
 func (w *worker) known(roots []int32, base []system.Access) bool {
 	key := w.key[:0]
 	for _, f := range roots {
@@ -258,7 +253,7 @@ func (w *worker) known(roots []int32, base []system.Access) bool {
 	return false
 }
 
-// removed tells whether event j is one of the roots or happens after one.
+// removed reports whether event j is one of the roots or happens after one.
 func (w *worker) removed(roots []int32, j int) bool {
 	for _, f := range roots {
 		if w.before(int(f), j) {
@@ -268,10 +263,9 @@ func (w *worker) removed(roots []int32, j int) bool {
 	return false
 }
 
-// lastWrite returns the record of the last write to a location that is not left out with the
-// roots; -1 if there is none. What writes to it behind a root that touches it happens after that
-// root, so the search begins before the first of these: it would go through the whole execution
-// otherwise.
+// lastWrite returns the record of the last remaining write to a location; -1 if there is none.
+// Writes after a root that touches the location happen after that root, so the search begins
+// before the first of these, instead of at the end of the execution.
 func (w *worker) lastWrite(roots []int32, l system.Loc) int32 {
 	r := w.headOf(l)
 	for _, f := range roots {
@@ -316,8 +310,8 @@ func (w *worker) lastWrites(roots []int32, a system.Access, dst []int32) []int32
 	return dst
 }
 
-// sequence puts the events from the first root on into w.v, without the roots
-// and what happens after them; if cut, only those before the reversal's event.
+// sequence writes to w.v the events from the first root on, without the roots and what happens
+// after them; if cut, only those before the reversal's event.
 func (w *worker) sequence(roots []int32, first int, cut bool) {
 	w.v = w.v[:0]
 	limit := w.path.len()
@@ -333,12 +327,11 @@ func (w *worker) sequence(roots []int32, first int, cut bool) {
 	}
 }
 
-// insert inserts what is left without the roots, and behind it a step of the
-// thread, unless that is explored anyway.
+// insert inserts the remaining sequence, followed by a step of the thread, unless that is
+// explored already.
 //
-// It first leaves out what comes behind the event, if that does not matter to
-// the thread. If what is left decides, it does so for every way to continue;
-// otherwise the whole execution decides.
+// It first leaves out what follows the event, if that does not matter to the thread. If the rest
+// decides, it does so for every continuation; otherwise the whole execution decides.
 func (w *worker) insert(roots []int32, last step) {
 	if w.rev.event < w.path.len() && w.ruledOut(last.acc, roots) {
 		first := int(slices.Min(roots))
@@ -360,8 +353,8 @@ func (w *worker) insertWhole(i *insertion) {
 	w.insertAt(first, i.last, false)
 }
 
-// insertAt inserts w.v and a last step, which it adds to it, at a depth. If more may come
-// behind, the result is false if that decides, and nothing has been inserted then.
+// insertAt inserts w.v and a last step at a depth. If more may follow and that decides, it
+// inserts nothing and returns false.
 func (w *worker) insertAt(depth int, last step, more bool) bool {
 	w.v = append(w.v, last)
 	u := w.v
@@ -375,7 +368,7 @@ func (w *worker) insertAt(depth int, last step, more bool) bool {
 			undecided = true
 		}
 	}
-	// To the right of the present child others may insert just now.
+	// Other workers may be inserting to the right of the current child.
 	cur := w.events[depth].node
 	for x := cur.parent.first; x != cur; x = x.next {
 		switch r := relate(x, u); {
@@ -385,7 +378,7 @@ func (w *worker) insertAt(depth int, last step, more bool) bool {
 			undecided = true
 		}
 	}
-	// What is left of the execution does not depend on the present child.
+	// The rest of the execution does not depend on the current child.
 	if relate(cur, u) != dependent {
 		return true
 	}
@@ -397,8 +390,8 @@ func (w *worker) insertAt(depth int, last step, more bool) bool {
 	return insert(cur.parent, cur, u, more, &w.pool)
 }
 
-// measure finds out how much room there is for the operations of a sequence that is to be
-// inserted at a depth. Where they come from, others may have come before them that are left out.
+// measure finds out how much room there is for the operations of a sequence at the depth where
+// it is inserted. In the execution, events that are now left out may have preceded them.
 func (w *worker) measure(depth int, v []step) {
 	last := len(v) - 1
 	for last >= 0 && !slices.ContainsFunc(v[last].acc, func(a system.Access) bool {
@@ -418,13 +411,13 @@ func (w *worker) measure(depth int, v []step) {
 	}
 }
 
-// lookAhead brings the machine that looks ahead to the state behind the first
-// depth events of the path and then v.
+// lookAhead brings the look-ahead machine to the state after the first depth events of the path
+// and then v.
 func (w *worker) lookAhead(depth int, v []step) {
 	if w.ahead == nil {
 		w.ahead = newRunner(w.e.sys, w.r.initial, w.e.o.Undo == Replay, true)
 	}
-	// What was the same the last time is so still, as far as the path was not cut off since.
+	// What was equal the last time is still equal, as far as the path was not shortened since.
 	k := min(depth, w.same, w.lowest, len(w.aheadAt))
 	for k < depth && k < len(w.aheadAt) && w.aheadAt[k] == w.events[k].serial {
 		k++
@@ -441,8 +434,7 @@ func (w *worker) lookAhead(depth int, v []step) {
 	}
 }
 
-// affects tells whether a transition with accesses f can change what one with
-// accesses e does.
+// affects reports whether a transition with accesses f can change what one with accesses e does.
 func affects(f, e []system.Access) bool {
 	for i := range f {
 		if !f[i].Write {
@@ -457,10 +449,9 @@ func affects(f, e []system.Access) bool {
 	return false
 }
 
-// ruledOut tells whether nothing that comes behind the event, and is left
-// without the roots, can conflict with accesses, because it would conflict with
-// the event or a root before it as well, and so happen after that. A root behind
-// the event rules out nothing: what conflicts with it may come between the two.
+// ruledOut reports whether nothing that remains after the event can conflict with accesses,
+// because it would also conflict with the event or an earlier root, and so happen after that. A
+// root after the event rules out nothing: what conflicts with it may come between the two.
 func (w *worker) ruledOut(acc []system.Access, roots []int32) bool {
 	for _, a := range acc {
 		if covers(w.rev.acc, a) || slices.ContainsFunc(roots, func(f int32) bool {
@@ -473,8 +464,8 @@ func (w *worker) ruledOut(acc []system.Access, roots []int32) bool {
 	return true
 }
 
-// covers tells whether what conflicts with a conflicts with one of acc. An operation is covered by
-// an equal one only if there is room for any number of them.
+// covers reports whether what conflicts with a conflicts with one of acc. An operation is
+// covered by an equal one only if there is room for any number of them.
 func covers(acc []system.Access, a system.Access) bool {
 	for i := range acc {
 		if acc[i].Loc == a.Loc && (acc[i].Write || !a.Write) &&

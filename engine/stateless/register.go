@@ -15,8 +15,7 @@ const Mode = "stateless"
 
 const flagGroup = "Search without stored states:"
 
-// The values of -invisible: what is made of the transitions that only their
-// thread can see.
+// The values of -invisible: how the search treats transitions that only their thread can see.
 const (
 	invisibleFirst    = "first"
 	invisibleComposed = "composed"
@@ -102,7 +101,7 @@ func init() {
 	}
 }
 
-// bounded tells whether the length of executions is bounded.
+// bounded reports whether the length of executions is bounded.
 func bounded(v *engine.Values, o *engine.Options) bool { return o.MaxDepth != 0 || deepen.Of(v) }
 
 // check is Entry.Check.

@@ -24,12 +24,10 @@ const (
 	maxWorkers        = 1 << 12
 )
 
-// Run searches the system sys without storing states. It ends when everything
-// is explored, at the first violation (unless Options.All), at a limit, or when
-// ctx is cancelled, and returns what it found out so far in each of these
-// cases. An error is either an *engine.OptionError, and the result is nil, or it
-// means that the tool itself went wrong: a panic, or a trace that does not
-// replay.
+// Run searches the system sys without storing states. It ends when everything is explored, at
+// the first violation (unless Options.All), at a limit, or when ctx is cancelled, and in each
+// case returns what it has found so far. An error is either an *engine.OptionError, with a nil
+// result, or it means that the tool itself failed: a panic, or a trace that does not replay.
 func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	switch {
 	case o.Workers > maxWorkers:
@@ -135,8 +133,7 @@ func (e *explorer) stop(why error) {
 	}
 }
 
-// search explores the trees of all initial states, with iterative deepening
-// again and again.
+// search explores the trees of all initial states, repeatedly with iterative deepening.
 func (e *explorer) search(res *Result) error {
 	e.workers = make([]*worker, e.o.Workers)
 	for i := range e.workers {
@@ -212,15 +209,15 @@ func (e *explorer) search(res *Result) error {
 	}
 }
 
-// begin begins a round, of which nothing is explored: a search that is stopped before it
-// has done anything must not be saved with the tree of the round before.
+// begin begins a round with nothing explored: a search that is stopped at once must not be saved
+// with the tree of the previous round.
 func (e *explorer) begin() {
 	e.rounds++
 	e.which, e.initial = 0, e.sys.Initial()[0]
 	e.tree.Store(newTree(e.workers))
 }
 
-// tracks tells whether machines have to say what transitions access.
+// tracks reports whether machines must record what transitions access.
 func (e *explorer) tracks() bool { return e.o.Reduction != None || e.o.InvisibleFirst }
 
 // explore explores the tree of one initial state. It pauses for checkpoints.
@@ -247,8 +244,7 @@ func (e *explorer) explore(t *tree, keep *engine.Keeper) error {
 	}
 }
 
-// runWorkers lets the workers explore until there is nothing left, or they are stopped or
-// paused.
+// runWorkers lets the workers explore until nothing is left, or they are stopped or paused.
 func (e *explorer) runWorkers(t *tree) error {
 	var g errgroup.Group
 	for _, w := range e.workers {
@@ -268,11 +264,11 @@ func (e *explorer) runWorkers(t *tree) error {
 	return g.Wait()
 }
 
-// askEvery is after how many transitions a worker asks whether to go on, unless
-// a limit of transitions is near that.
+// askEvery is after how many transitions a worker checks whether to continue, unless a limit of
+// transitions is near.
 const askEvery = 64
 
-// goOn tells whether the search is to go on; it is asked now and then.
+// goOn reports whether the search should continue; it is called now and then.
 func (e *explorer) goOn(w *worker) bool {
 	if e.stopping.Load() {
 		return false
@@ -306,8 +302,8 @@ func (e *explorer) progress() engine.Progress {
 	return p
 }
 
-// violation records the violations at the end of steps. It returns false if the
-// search is to end.
+// violation records the violations at the end of steps. It returns false if the search should
+// end.
 func (e *explorer) violation(v *system.Violation, steps []trace.Step, state string) bool {
 	for ; v != nil; v = v.Also {
 		if !e.found.Add(v, state, func(v system.Violation) engine.Raw {
@@ -336,7 +332,7 @@ func (e *explorer) fill(res *Result) {
 	res.MoreViolations = e.found.More
 }
 
-// judge decides on the verdict, and returns the error that the tool itself made.
+// judge decides the verdict, and returns an error of the tool itself.
 func (e *explorer) judge(res *Result, err error) error {
 	if err == nil && e.stopping.Load() {
 		err = context.Cause(e.watch.Context())
@@ -353,8 +349,8 @@ func (e *explorer) judge(res *Result, err error) error {
 	return res.Judge(err, gap, e.found.Len() > 0)
 }
 
-// traces checks and minimizes the traces of the violations, as traces of the
-// plain system; single makes them that.
+// traces checks and minimizes the traces of the violations, as traces of the plain system;
+// single translates them.
 func (e *explorer) traces(res *Result, plain system.System, single func(*trace.Trace) (*trace.Trace,
 	error)) (err error) {
 	var raws []engine.Raw

@@ -8,9 +8,9 @@ import (
 	"cpor/trace"
 )
 
-// runner is a machine with the steps that were executed on it, which it can
-// take back: by the machine's undo log, or by loading the initial state and
-// executing the remaining steps again (Stoller 2002, section 8.4).
+// runner is a machine with the steps executed on it, which it can undo: with the machine's undo
+// log, or by loading the initial state and executing the remaining steps again (Stoller 2002,
+// section 8.4).
 type runner struct {
 	m       system.Machine
 	can     system.MachineCapabilities // of m
@@ -30,8 +30,8 @@ func newRunner(sys system.System, initial system.State, replay, track bool) *run
 	return r
 }
 
-// try executes an alternative of a thread's next transition. If it moved, it is
-// the last step now; undo takes it back.
+// try executes an alternative of a thread's next transition. If it moved, it is now the last
+// step; undo takes it back.
 func (r *runner) try(t int, alt uint64) system.Outcome {
 	mark := r.m.Mark()
 	out := r.m.Step(t, alt)
@@ -42,7 +42,7 @@ func (r *runner) try(t int, alt uint64) system.Outcome {
 	return out
 }
 
-// peek says what a step would come to, but for violations, and what it would access.
+// peek returns the outcome of a step, without violations, and what it would access.
 func (r *runner) peek(t int, alt uint64) (system.Outcome, []system.Access) {
 	if r.costly != nil {
 		out := r.costly.Peek(t, alt)
@@ -56,7 +56,7 @@ func (r *runner) peek(t int, alt uint64) (system.Outcome, []system.Access) {
 	return out, acc
 }
 
-// undo takes the last step back.
+// undo undoes the last step.
 func (r *runner) undo() { r.truncate(len(r.steps) - 1) }
 
 // step executes a transition that is known to be enabled.
@@ -69,7 +69,7 @@ func (r *runner) step(t int, alt uint64) system.Outcome {
 	return out
 }
 
-// truncate takes back all but the first n steps.
+// truncate undoes all but the first n steps.
 func (r *runner) truncate(n int) {
 	if n == len(r.steps) {
 		return

@@ -13,21 +13,19 @@ import (
 	"cpor/trace"
 )
 
-// What a search keeps of itself is its tree, as it is between executions: for each node
-// the thread and the alternative of its transition and how far it has come. What else a
-// node knows, the accesses above all, a machine finds out again by executing the tree's
-// transitions when the search continues. So a checkpoint is small, and means the same in
-// another process, also where locations are objects that get their numbers when they are
+// A search saves its tree, as it is between executions: for each node the thread and the
+// alternative of its transition, and how far it has come. A resumed search executes the tree's
+// transitions to recover the rest, such as accesses. So a checkpoint is small, and means the
+// same in another process, even where locations are objects that are numbered when they are
 // first met.
 //
-// A worker that is to pause, or that a limit stops, leaves nodes behind that are running. They
-// become pending, and whoever takes one continues where it was: along its pending children, or
-// behind it if it has none, without counting its transition again. That is what happens to a
-// node that was done and gets a new child, too (node.reopen). What is lost are the notes about
-// races that a worker keeps with its path, as when it takes another worker's node: they are
-// found again, and what reverses them is in the tree.
+// A worker that pauses or is stopped leaves running nodes behind. They become pending, and the
+// worker that takes one continues there: with its pending children, or after it if it has none,
+// without counting its transition again. The same happens to a finished node that gets a new
+// child (node.reopen). A worker's notes about races are lost, as when it takes another worker's
+// node: they are found again, and what reverses them is in the tree.
 
-// saved is what a search keeps besides the tree.
+// saved is what a search saves besides the tree.
 type saved struct {
 	Which, Rounds, Bound                  int    // the tree
 	Shared                                bool   // several workers have been at it
@@ -47,8 +45,8 @@ type savedFinding struct {
 	Steps     []trace.Step
 }
 
-// pause lets no worker take a node any more, until unclaim: they end when they have finished
-// their executions.
+// pause keeps workers from taking nodes, until unclaim: they end when they have finished their
+// executions.
 func (t *tree) pause() {
 	t.mu.Lock()
 	t.paused.Store(true)
@@ -56,7 +54,7 @@ func (t *tree) pause() {
 	t.mu.Unlock()
 }
 
-// unclaim makes pending what is running. No worker may be at work.
+// unclaim makes running nodes pending. No worker may be running.
 func (t *tree) unclaim() {
 	for _, w := range t.workers {
 		w.open, w.moving, w.taken = w.open[:0], false, false
@@ -78,7 +76,7 @@ func unclaim(x *node) {
 	}
 }
 
-// save writes the search as it is. No worker may be at work, and nothing is running.
+// save writes the search. No worker and no node may be running.
 func (e *explorer) save(w io.Writer) error {
 	t := e.tree.Load()
 	s := saved{
@@ -126,8 +124,8 @@ const (
 	isFree
 )
 
-// writeNode writes a node and what is below it: its flags, its transition, the number of
-// its children, and they.
+// writeNode writes a node and what is below it: its flags, its transition, the number of its
+// children, and the children.
 func writeNode(w *bufio.Writer, x *node) error {
 	flags, children := uint64(0), uint64(0)
 	for i, is := range []bool{x.status == done, x.executed, x.multi, x.free} {
@@ -154,7 +152,7 @@ func writeNode(w *bufio.Writer, x *node) error {
 	return nil
 }
 
-// restore takes up what save has written. The workers are there and have done nothing.
+// restore reads what save has written. The workers exist and have done nothing.
 func (e *explorer) restore(from io.Reader) error {
 	var s saved
 	if err := engine.ReadRecord(from, &s); err != nil {
@@ -198,7 +196,7 @@ func (e *explorer) restore(from io.Reader) error {
 	return nil
 }
 
-// refind finds a violation once more: its steps lead there.
+// refind finds a violation again by executing its steps.
 func (e *explorer) refind(f *savedFinding) error {
 	initial := e.sys.Initial()
 	if f.Initial < 0 || f.Initial >= len(initial) {

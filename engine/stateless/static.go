@@ -5,16 +5,15 @@ import (
 	"cpor/system"
 )
 
-// option is a transition that is enabled in the present state.
+// option is an enabled transition in the current state.
 type option struct {
 	thread, acc0, acc1 int
 	alt                uint64
 	multi              bool
 }
 
-// staticChoice holds what is known of the present state: the enabled
-// transitions, and each thread's next accesses, those of the guard if it is
-// blocked.
+// staticChoice holds the enabled transitions in the current state, and each thread's next
+// accesses (of its guard, if it is blocked).
 type staticChoice struct {
 	options []option
 	acc     []system.Access
@@ -25,8 +24,8 @@ type staticChoice struct {
 	best    []bool // by thread: it belongs to the persistent set
 }
 
-// chooseStatic adds to c what is to be explored behind it, all at once:
-// everything that is enabled, or a persistent set, without what is asleep.
+// chooseStatic adds to c everything to be explored after it: all enabled transitions, or a
+// persistent set, without those asleep.
 func (w *worker) chooseStatic(c *node) (*node, end) {
 	s := &w.static
 	if w.visible != nil && w.path.len() > 0 && w.visible.InvisibleNext(w.r.m, w.last) {
@@ -65,8 +64,8 @@ func (w *worker) chooseStatic(c *node) (*node, end) {
 	return nil, asleep
 }
 
-// survey tries every alternative of every thread. It returns false if the search is to
-// end before that: there can be any number of them.
+// survey tries every alternative of every thread. It returns false if the search should end
+// first: there can be any number of them.
 func (w *worker) survey() bool {
 	s := &w.static
 	s.options, s.acc, s.from, s.enabled = s.options[:0], s.acc[:0], s.from[:0], s.enabled[:0]
@@ -101,8 +100,8 @@ func (w *worker) survey() bool {
 	return true
 }
 
-// persistentSet finds the threads whose enabled transitions are a persistent
-// set. What a thread does next is known exactly: the transition has been tried.
+// persistentSet finds the threads whose enabled transitions are a persistent set. A thread's
+// next transition is known exactly, because it has been tried.
 func (w *worker) persistentSet() {
 	s := &w.static
 	if s.chooser == nil {

@@ -9,7 +9,7 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// status tells how far the exploration of a node has come.
+// status says how far the exploration of a node has come.
 type status uint8
 
 const (
@@ -18,9 +18,9 @@ const (
 	done                  // everything below it is explored
 )
 
-// node is a node of the search tree: the transition that leads to it, and what
-// is, was or will be explored behind it. Its children are in the order in
-// which they are explored; a child's sleep set has its left siblings in it.
+// node is a node of the search tree: the transition that leads to it, and what is, was or will
+// be explored after it. Its children are in the order of exploration. A child's sleep set
+// contains its left siblings.
 //
 // With dynamic partial-order reduction the pending children of a node are its
 // wakeup tree (Abdulla, Aronis, Jonsson, Sagonas 2017, section 6).
@@ -38,14 +38,13 @@ type node struct {
 	executed    bool // its transition has been counted
 	multi       bool // the thread has more than one alternative here
 	shape       system.Shape
-	// free: behind this node the search chose by itself, it is not an inner
-	// node of a wakeup tree. Nothing is inserted through it from outside.
+	// free: after this node the search chose freely; it is not an inner node of a wakeup tree.
+	// Nothing is inserted through it from outside.
 	free bool
 }
 
-// tree is the search tree that the workers share: only what is still needed
-// of it, which with one worker is the path of the depth-first search and the
-// transitions beside it.
+// tree is the search tree that the workers share, as far as it is still needed. With one worker,
+// that is the path of the depth-first search and its siblings.
 //
 // A worker extends the tree on its own while it runs one execution; the rest
 // happens under the lock, once for each execution.
@@ -60,7 +59,7 @@ type tree struct {
 	paused  atomic.Bool // nobody takes a node
 }
 
-// newTree returns the tree of which nothing is explored.
+// newTree returns a tree in which nothing is explored.
 func newTree(workers []*worker) *tree {
 	t := &tree{root: &node{free: true}, workers: workers, shared: len(workers) > 1}
 	t.wake = sync.NewCond(&t.mu)
@@ -88,7 +87,7 @@ func (p *pool) of(s *step) *node {
 	return n
 }
 
-// releaseChildren takes everything below x out of the tree.
+// releaseChildren removes everything below x from the tree.
 func (p *pool) releaseChildren(x *node) {
 	for c := x.first; c != nil; {
 		next := c.next
@@ -99,7 +98,7 @@ func (p *pool) releaseChildren(x *node) {
 	x.first, x.last = nil, nil
 }
 
-// add appends a child that is pending.
+// add appends a pending child.
 func (x *node) add(c *node) {
 	c.parent, c.depth = x, x.depth+1
 	if x.last == nil {
@@ -112,7 +111,7 @@ func (x *node) add(c *node) {
 	x.pending++
 }
 
-// reopen makes a node that got a new child one that somebody will come to.
+// reopen makes a node pending again that got a new child.
 func (x *node) reopen() {
 	for x.status == done {
 		x.status = pending
@@ -142,7 +141,7 @@ func (x *node) firstPending() *node {
 	return nil
 }
 
-// stop ends the exploration: no worker takes anything any more.
+// stop ends the exploration: workers take no more nodes.
 func (t *tree) stop() {
 	t.mu.Lock()
 	t.stopped.Store(true)
@@ -150,7 +149,7 @@ func (t *tree) stop() {
 	t.mu.Unlock()
 }
 
-// lock and unlock guard the tree if there is anybody to guard it from.
+// lock and unlock guard the tree if there are several workers.
 func (t *tree) lock() {
 	if t.shared {
 		t.mu.Lock()
@@ -163,9 +162,8 @@ func (t *tree) unlock() {
 	}
 }
 
-// complete marks a node done that has nothing left below it, and with it its
-// ancestors of which that was the last. It returns the first that is not done,
-// nil if the whole tree is.
+// complete marks a node done that has nothing left below it, and with it the ancestors that are
+// finished, too. It returns the first that is not done, nil if the whole tree is.
 func (t *tree) complete(x *node, p *pool) *node {
 	for {
 		x.status = done
@@ -189,9 +187,9 @@ func (t *tree) complete(x *node, p *pool) *node {
 	}
 }
 
-// reachedByNobody tells whether no execution that is still to come can insert
-// something below x, which is done: that happens through the left siblings of
-// x and of its ancestors up to the next free one (see insert).
+// reachedByNobody reports whether no later execution can insert anything below x, which is done.
+// Insertions come through the left siblings of x and of its ancestors up to the next free one
+// (see insert).
 func reachedByNobody(x *node) bool {
 	for ; x.parent != nil; x = x.parent {
 		for l := x.parent.first; l != x; l = l.next {
@@ -206,7 +204,7 @@ func reachedByNobody(x *node) bool {
 	return true
 }
 
-// step is a transition of a sequence that is to be inserted.
+// step is a transition of a sequence to be inserted.
 type step struct {
 	alt    uint64
 	acc    []system.Access
@@ -216,7 +214,7 @@ type step struct {
 	gone   bool // it is in the tree already (see insert)
 }
 
-// relation is how a transition stands to a sequence from the same state.
+// relation is the relation of a transition to a sequence from the same state.
 type relation uint8
 
 const (
@@ -226,9 +224,8 @@ const (
 	unrelated // it is not in the sequence and conflicts with nothing there
 )
 
-// relate tells how the transition of c stands to v. It is a weak initial of v,
-// so that an execution which begins with v can as well begin with it, if it is
-// an initial or unrelated.
+// relate returns the relation of c's transition to v. If it is an initial or unrelated, it is a
+// weak initial of v: an execution that begins with v can also begin with it.
 func relate(c *node, v []step) relation {
 	for i := range v {
 		if v[i].gone {
@@ -250,13 +247,13 @@ func relate(c *node, v []step) relation {
 	return unrelated
 }
 
-// dependsOn tells whether a step depends on one of those before it.
+// dependsOn reports whether a step depends on one of those before it.
 func dependsOn(s *step, before []step) bool {
 	return slices.ContainsFunc(before, func(b step) bool { return !b.gone && orders(b.acc, s.acc) })
 }
 
-// fits tells whether there is room for the operations of v, all of them, before a transition,
-// and for its own before each step of v. Nothing else makes it dependent on one of them.
+// fits reports whether there is room for all operations of v before a transition, and for its
+// own operation before each step of v. Nothing else makes it dependent on one of them.
 func fits(acc []system.Access, v []step) bool {
 	for _, a := range acc {
 		if a.Op == 0 {
@@ -286,7 +283,7 @@ func fits(acc []system.Access, v []step) bool {
 	return true
 }
 
-// commutes tells whether there is an operation among accesses.
+// commutes reports whether there is an operation among accesses.
 func commutes(acc []system.Access) bool {
 	for i := range acc {
 		if acc[i].Op != 0 {
@@ -296,8 +293,8 @@ func commutes(acc []system.Access) bool {
 	return false
 }
 
-// spend takes away the room that the operations of a transition use of a step that comes after
-// it now and did not before.
+// spend subtracts the room that the operations of a transition take from a step that now comes
+// after it.
 func spend(acc []system.Access, s *step) {
 	s.acc = spent(s.acc, acc)
 }
@@ -323,17 +320,16 @@ func spent(acc, first []system.Access) []system.Access {
 	return acc
 }
 
-// insert puts the sequence v into the wakeup tree of node e, whose child cur
-// leads to the execution in which v was found. The caller has made sure that
-// no transition that is asleep at e, and neither cur nor a left sibling of it,
-// is a weak initial of v. v is used up.
+// insert puts the sequence v into the wakeup tree of node e, whose child cur leads to the
+// execution in which v was found. The caller ensures that no transition asleep at e, and neither
+// cur nor a left sibling of it, is a weak initial of v. It consumes v.
 //
-// It walks to the right of cur: the first child that is a weak initial of what
-// is left of v is where v belongs. A leaf of a wakeup tree (or where there was
-// one before it was explored freely) covers v already.
+// It walks to the right of cur: v belongs below the first child that is a weak initial of the
+// rest of v. A leaf of a wakeup tree (or a node that was one before it was explored freely)
+// covers v already.
 //
-// If v may be followed by more, it matters to what a child is unrelated: then
-// nothing is inserted and the result is false.
+// If v may be followed by more, it matters what a child is unrelated to: then nothing is
+// inserted and the result is false.
 func insert(e, cur *node, v []step, more bool, p *pool) bool {
 	x := e
 	c := cur.next
@@ -389,7 +385,8 @@ func insert(e, cur *node, v []step, more bool, p *pool) bool {
 	return true
 }
 
-// conflict tells whether two transitions of different threads and the same state are dependent.
+// conflict reports whether two transitions of different threads and the same state are
+// dependent.
 func conflict(a, b []system.Access) bool {
 	for i := range a {
 		for j := range b {
@@ -401,8 +398,8 @@ func conflict(a, b []system.Access) bool {
 	return false
 }
 
-// orders tells whether two transitions of different threads are dependent that were executed one
-// after another.
+// orders reports whether two transitions of different threads, executed one after the other, are
+// dependent.
 func orders(a, b []system.Access) bool {
 	for i := range a {
 		for j := range b {

@@ -10,7 +10,7 @@ import (
 	"cpor/trace"
 )
 
-// end tells how an execution ended.
+// end says how an execution ended.
 type end uint8
 
 const (
@@ -26,9 +26,9 @@ type counts struct {
 	depth                                 int
 }
 
-// worker explores executions: it takes a pending node, brings its machine
-// there, runs one execution to its end, finds out what else has to be explored
-// because of it, and takes the next node, on its own path or somebody else's.
+// worker explores executions: it takes a pending node, brings its machine there, runs one
+// execution to its end, finds out what else must be explored because of it, and takes the next
+// node, on its own path or another worker's.
 type worker struct {
 	e *explorer
 	r *runner
@@ -121,10 +121,10 @@ func (w *worker) begin() *node {
 	return w.take()
 }
 
-// take returns the next node to explore, nil if there is none. The path has to
-// go back to its parent, or, if moving is set, to be brought there. The lock is
-// held, and has been since the last execution was completed: what a worker has
-// open stays in the tree only as long as the worker explores something below.
+// take returns the next node to explore, nil if there is none. The path must go back to its
+// parent, or, if moving is set, move there. The lock has been held since the last execution was
+// completed, because a worker's open nodes stay in the tree only as long as it explores
+// something below.
 func (w *worker) take() *node {
 	t := w.tree
 	if t.paused.Load() {
@@ -215,7 +215,7 @@ func (w *worker) execute(n *node) end {
 	}
 }
 
-// foresee tells the machine which steps come first: n, and the first branch below it.
+// foresee announces to the machine which steps come first: n, and the first branch below it.
 func (w *worker) foresee(n *node) {
 	w.coming = w.coming[:0]
 	w.tree.lock()
@@ -231,8 +231,7 @@ func (w *worker) foresee(n *node) {
 	})
 }
 
-// advance executes the transition of c. It returns false if the search is to
-// end.
+// advance executes the transition of c. It returns false if the search should end.
 func (w *worker) advance(c *node) bool {
 	out := w.out
 	if !w.taken {
@@ -348,7 +347,7 @@ func sleeping(sleep []*node, t int, alt uint64) *node {
 	return nil
 }
 
-// quiet tells whether no thread is enabled, and finds those that are blocked.
+// quiet reports whether no thread is enabled, and finds those that are blocked.
 func (w *worker) quiet() bool {
 	w.stuck = w.stuck[:0]
 	for t := range w.r.m.NumThreads() {
@@ -363,8 +362,7 @@ func (w *worker) quiet() bool {
 	return true
 }
 
-// finish does what an execution's end asks for and returns the next node to
-// explore, as take does.
+// finish completes an execution and returns the next node to explore, as take does.
 func (w *worker) finish(end end) *node {
 	switch end {
 	case maximal:
@@ -387,8 +385,8 @@ func (w *worker) finish(end end) *node {
 	if w.e.o.Reduction.dynamic() {
 		w.races(end)
 		if w.e.o.Checkpoint != nil && w.e.stopping.Load() {
-			// Perhaps not all races were looked at: the execution is left to
-			// who continues, as if it had not come to its end.
+			// Perhaps not all races were handled: a later search repeats the execution, as if it
+			// had not ended.
 			if end == maximal {
 				w.executions--
 			} else {
@@ -405,7 +403,7 @@ func (w *worker) finish(end end) *node {
 	if y == nil {
 		w.open = w.open[:0]
 	} else {
-		// What is left open of the path, for this worker and for others.
+		// What remains open on the path, for this worker and for others.
 		for k := len(w.open); k <= int(y.depth); k++ {
 			w.open = append(w.open, w.node(k))
 		}
@@ -417,9 +415,8 @@ func (w *worker) finish(end end) *node {
 	return w.take()
 }
 
-// deadlock reports the end of a maximal execution if it is a deadlock: some
-// thread is blocked where it may not stay. It returns false if the search is
-// to end.
+// deadlock reports the end of a maximal execution if it is a deadlock: some thread is blocked
+// where it may not stay. It returns false if the search should end.
 func (w *worker) deadlock() bool {
 	if w.e.o.IgnoreDeadlocks {
 		return true

@@ -43,12 +43,11 @@ func (r Reduction) String() string {
 type Options struct {
 	engine.Options
 	Reduction Reduction
-	// Fair leaves out executions that are not weakly fair. It does not go
-	// together with a reduction.
+	// Fair ignores executions that are not weakly fair. It cannot be combined with a reduction.
 	Fair bool
-	// Strong leaves out executions that are not strongly fair, in which a thread that is
-	// enabled again and again does not move again and again. It does not go together
-	// with a reduction. The product is built as a whole, by one worker.
+	// Strong ignores executions that are not strongly fair, in which a thread is enabled
+	// infinitely often but moves only finitely often. It cannot be combined with a reduction.
+	// The product is built as a whole, by one worker.
 	Strong bool
 	// MaxAutomaton limits the states of an automaton; 0 means buchi's default.
 	MaxAutomaton int
@@ -82,8 +81,8 @@ type Result struct {
 	// Trivial is set if the formula holds for every word (1) or for none (-1).
 	Trivial int
 
-	// States and Transitions of the program's (reduced) graph, as far as the
-	// search has come; of several conjuncts, those of the largest search.
+	// States and Transitions of the program's (reduced) graph, as far as the search got; of
+	// several conjuncts, those of the largest search.
 	States      int
 	Transitions int
 	Reduced     uint64
@@ -91,16 +90,17 @@ type Result struct {
 	StoreBytes  uint64 // of the store, the colors and the stacks
 	Time        time.Duration
 
-	// Vacuous says in words which parts of a formula that holds decide on it alone, so
-	// that the rest says nothing; Empty tells whether that is so of each conjunct.
+	// Vacuous describes which parts of a formula that holds decide it alone, so that the rest
+	// says nothing. Empty reports whether this applies to each conjunct.
 	Vacuous []string
 	Empty   bool
 
 	// Counterexample is an execution that does not satisfy the formula.
 	Counterexample *Counterexample `json:"-"`
 	// Fault is an error that an execution runs into and the formula does not mention: a failed
-	// assertion, a run-time error, or a proposition that cannot be evaluated. Only faults met on
-	// the way are known; a reduced graph can lack failed assertions and run-time errors of threads.
+	// assertion, a run-time error, or a proposition that cannot be evaluated. Only faults that
+	// the search meets are known; a reduced graph can lack failed assertions and run-time errors
+	// of threads.
 	Fault *Fault `json:"-"`
 }
 
@@ -185,7 +185,7 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 	return results, nil
 }
 
-// combine refuses options that do not go together.
+// combine refuses options that cannot be combined.
 func (o *Options) combine() error {
 	if (o.Fair || o.Strong) && o.Reduction != None {
 		return &engine.OptionError{
@@ -205,7 +205,7 @@ func numbers(labels system.Temporal) map[string]int {
 	return number
 }
 
-// recall takes over what a checkpoint has of property i, and tells whether it was done.
+// recall restores what a checkpoint has of property i, and reports whether it was finished.
 func (c *checker) recall(i int) (done bool, err error) {
 	from := c.keeping.from
 	kept := &from.Current
@@ -274,10 +274,9 @@ func conjuncts(f ltl.Formula) []ltl.Formula {
 	return []ltl.Formula{f}
 }
 
-// passes translates the negations of the conjuncts; those that every word satisfies
-// are left out. Without a reduction one automaton for all is taken if it is small,
-// because one search is cheaper then; with one, the fewer propositions there are the
-// more is reduced.
+// passes translates the negations of the conjuncts; those that every word satisfies are left
+// out. Without a reduction, one automaton for all is used if it is small, because one search is
+// cheaper. With one, fewer propositions mean more reduction.
 func (c *checker) passes() ([]pass, error) {
 	translate := func(f ltl.Formula, limit int) (*buchi.Automaton, error) {
 		a, err := buchi.Translate(ltl.Not(f), buchi.Options{MaxStates: limit})
@@ -322,7 +321,7 @@ func (c *checker) passes() ([]pass, error) {
 		}
 	}
 	if len(ps) == 0 || len(both) > 0 {
-		// All reachable states, to find what cannot be evaluated. An automaton's search leaves out
+		// All reachable states, to find what cannot be evaluated. An automaton's search skips
 		// what its negated formula excludes.
 		ps = append(ps, pass{&buchi.Automaton{Accepting: []bool{false}, Out: [][]buchi.Transition{
 			{{}}}}, nil, both})
@@ -402,8 +401,8 @@ func (c *checker) savedPass(passes int) (*saved, error) {
 	return from, nil
 }
 
-// openStore makes the store, or restores that of a checkpoint, if there is one. over tells that the
-// initial states already decide.
+// openStore makes the store, or restores that of a checkpoint, if there is one. over says that
+// the initial states already decide.
 func (c *checker) openStore(from *saved) (over bool, err error) {
 	so := statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers,
 		MaxBytes: c.watch.Memory().ForStores()}
@@ -422,7 +421,7 @@ func (c *checker) openStore(from *saved) (over bool, err error) {
 }
 
 // threads returns the number of threads that weak fairness begins with: those of the initial
-// states. It is 0 if nothing has to be weakly fair.
+// states. It is 0 if weak fairness is not required.
 func (c *checker) threads() int {
 	if !c.o.Fair || c.o.Strong {
 		return 0
@@ -435,8 +434,8 @@ func (c *checker) threads() int {
 	return threads
 }
 
-// pass explores the product with the i-th automaton, for more threads each time that a state has
-// more than are provided for. It returns the exploration, nil if there is none, and the number of
+// pass explores the product with the i-th automaton, again for more threads whenever a state has
+// more than it allows for. It returns the exploration, nil if there is none, and the number of
 // threads.
 func (c *checker) pass(p pass, i, least, threads int) (*exploration, int, error) {
 	for {
@@ -498,8 +497,7 @@ func (c *checker) newSearch(p pass, threads, workers int) (*exploration, error) 
 	return s, nil
 }
 
-// initialStates evaluates the predicates that the formula asks for in the initial
-// state only.
+// initialStates evaluates the predicates that the formula needs in the initial state only.
 func (c *checker) initialStates() (found bool, err error) {
 	for k, st := range c.sys.Initial() {
 		c.m.Load(st)
@@ -536,8 +534,8 @@ func (c *checker) count(s *exploration) {
 	c.r.StoreBytes = max(c.r.StoreBytes, s.bytes())
 }
 
-// explain writes why the graph is not complete into the result; errors of the
-// tool are returned.
+// explain writes the reason why the graph is not complete to the result; it returns errors of
+// the tool.
 func (c *checker) explain(err error) error {
 	if errors.Is(err, errFault) {
 		c.r.Reason = errFault.Error()
@@ -548,7 +546,7 @@ func (c *checker) explain(err error) error {
 	return fault
 }
 
-// findFault makes an execution that leads to the fault that was met, if any.
+// findFault makes an execution that leads to the fault, if there is one.
 func (c *checker) findFault(s *exploration) error {
 	f := s.fault
 	if f == nil || c.r.Fault != nil {

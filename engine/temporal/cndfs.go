@@ -10,8 +10,8 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// visit is a vertex on a worker's stack. Its unvisited successors are on top of the worker's pile
-// of them.
+// visit is a vertex on a worker's stack. Its unvisited successors are on top of the worker's
+// pile.
 type visit struct {
 	ref statestore.Ref
 	at  uint32
@@ -32,9 +32,8 @@ func (p packed) vertex() vertex {
 
 const leftUnsafe = 1 << 31
 
-// worker runs one nested depth-first search of a CNDFS (Evangelista et al. 2012,
-// algorithm 2). All that it knows of where it is is in its fields: it can break off
-// wherever step says so, and continue later.
+// worker runs one nested depth-first search of a CNDFS (Evangelista et al. 2012, algorithm 2).
+// Its whole position is in its fields, so it can stop wherever step says so, and continue later.
 type worker struct {
 	s   *exploration
 	id  int
@@ -115,11 +114,11 @@ func (w *worker) search() {
 	}
 }
 
-// surplus tells whether the worker comes from an interrupted search with more workers: it finishes
-// what it has begun.
+// surplus reports whether the worker comes from an interrupted search with more workers: it
+// finishes what it has begun.
 func (w *worker) surplus() bool { return w.id >= w.s.o.Workers }
 
-// awake waits until the worker may work, if there are more of them than wanted.
+// awake waits until the worker may run, if there are more of them than wanted.
 func (w *worker) awake() {
 	if w.s.slots != nil {
 		w.s.slots <- struct{}{}
@@ -133,7 +132,7 @@ func (w *worker) asleep() {
 	}
 }
 
-// refuse ends the search because the store takes no more.
+// refuse ends the search because the store is full.
 func (w *worker) refuse(err error) {
 	if errors.Is(err, statestore.ErrFull) {
 		err = w.s.watch.OutOfMemory()
@@ -141,7 +140,7 @@ func (w *worker) refuse(err error) {
 	w.s.fail(err)
 }
 
-// step tells whether the worker may continue.
+// step reports whether the worker may continue.
 func (w *worker) step() bool {
 	s := w.s
 	if w.tick++; w.tick%256 == 0 && s.budget > 0 && s.bytes() > s.budget {
@@ -153,7 +152,7 @@ func (w *worker) step() bool {
 	return !s.stop.Load() && !s.pool.paused.Load()
 }
 
-// path returns the program states on the way to the vertex on top of the stack.
+// path returns the program states on the path to the vertex on top of the stack.
 func (w *worker) path() []statestore.Ref {
 	var refs []statestore.Ref
 	for _, v := range w.vertices() {
@@ -164,8 +163,8 @@ func (w *worker) path() []statestore.Ref {
 	return refs
 }
 
-// vertices returns the way to the vertex on top of the stack. The first frame of a red
-// search represents the same vertex as the one below.
+// vertices returns the path to the vertex on top of the stack. The first frame of a red search
+// represents the same vertex as the one below.
 func (w *worker) vertices() []vertex {
 	vs := w.prefix.vertices()
 	for i := range w.stack.n {
@@ -176,8 +175,8 @@ func (w *worker) vertices() []vertex {
 	return vs
 }
 
-// successors puts the successors of a vertex, whose state has been claimed, into
-// w.next. It returns false if the search has to stop.
+// successors puts the successors of a vertex, whose state has been claimed, into w.next. It
+// returns false if the search must stop.
 func (w *worker) successors(v vertex) bool {
 	x := w.x
 	w.next, w.refs = w.next[:0], w.refs[:0]
@@ -202,9 +201,8 @@ func (w *worker) successors(v vertex) bool {
 	return true
 }
 
-// push enters a vertex's successors, which are in w.next, so that the first is
-// visited first. Other workers than the first take them in other orders, so
-// that they search different parts.
+// push pushes a vertex's successors, which are in w.next, so that the first is visited first.
+// Other workers use other orders, so they search different parts.
 func (w *worker) push() {
 	switch {
 	case w.id == 0:
@@ -225,8 +223,8 @@ func (w *worker) grown(n int) {
 	}
 }
 
-// closes tells whether a transition of the product to a vertex on the stack closes
-// an accepting cycle for certain (Schwoon, Esparza 2005).
+// closes reports whether a transition of the product to a vertex on the stack closes an
+// accepting cycle for certain (Schwoon, Esparza 2005).
 func (s *exploration) closes(from, to uint32) bool {
 	return s.accepting(from) || s.accepting(to) || s.weak[to/s.levels]
 }
@@ -255,11 +253,11 @@ func (w *worker) found(to vertex) {
 	s.lasso = l
 }
 
-// enter visits a vertex in the blue search unless it is blue. safe tells whether
-// its state is safe.
+// enter visits a vertex in the blue search unless it is blue. safe reports whether its state is
+// safe.
 func (w *worker) enter(v vertex) (entered, safe bool) {
 	s := w.s
-	e := s.colours.lock(v.ref)
+	e := s.colors.lock(v.ref)
 	defer e.unlock()
 	b := s.bit(v.at)
 	safe = s.reduction == None || e.has(bitSafe)
@@ -275,7 +273,7 @@ func (w *worker) enter(v vertex) (entered, safe bool) {
 }
 
 // open puts a vertex that was entered on the stack and expands it. It returns false if the
-// search has to stop.
+// search must stop.
 func (w *worker) open(v vertex) bool {
 	w.grown(w.stack.push(visit{ref: v.ref, at: v.at}))
 	w.opening = true
@@ -311,15 +309,15 @@ func (w *worker) expand() bool {
 	return true
 }
 
-// siftBlue puts those of the successors on the pile that the blue search has to visit.
+// siftBlue puts the successors that the blue search must visit on the pile.
 func (w *worker) siftBlue(v vertex) bool {
 	s, x := w.s, w.x
 	unsafe := s.reduction != None && x.ample >= ampleFirst && len(w.next) == 0
 	left := w.next[:0]
 	for _, to := range w.next {
 		if s.early(to) {
-			// No one else need come here, and nobody again.
-			e := s.colours.lock(to.ref)
+			// No worker needs to visit it again.
+			e := s.colors.lock(to.ref)
 			if b := s.bit(to.at); !e.has(b + blue) {
 				e.mark(b + blue)
 				left = append(left, to)
@@ -327,7 +325,7 @@ func (w *worker) siftBlue(v vertex) bool {
 			e.unlock()
 			continue
 		}
-		e, ok := s.colours.look(to.ref)
+		e, ok := s.colors.look(to.ref)
 		if !ok {
 			left = append(left, to)
 			continue
@@ -354,11 +352,11 @@ func (w *worker) siftBlue(v vertex) bool {
 	return true
 }
 
-// dfsBlue visits the vertices below one that was entered, in depth-first order. It
-// returns false if the search has to stop.
+// dfsBlue visits the vertices below one that was entered, in depth-first order. It returns false
+// if the search must stop.
 func (w *worker) dfsBlue(root vertex) bool { return w.open(root) && w.goOn() }
 
-// goOn works off the stack. It returns false if the search has to stop.
+// goOn processes the stack. It returns false if the search must stop.
 func (w *worker) goOn() bool {
 	s := w.s
 	if w.opening && !w.expand() {
@@ -409,7 +407,7 @@ func (w *worker) goOn() bool {
 func (w *worker) leave(v visit) bool {
 	s := w.s
 	if q := v.at / s.levels; !s.loose[q] {
-		e := s.colours.lock(v.ref)
+		e := s.colors.lock(v.ref)
 		e.mark(s.bit(v.at) + blue)
 		e.unlock()
 		if s.accepting(v.at) && !s.weak[q] {
@@ -422,14 +420,14 @@ func (w *worker) leave(v visit) bool {
 	return true
 }
 
-// left takes a vertex that is finished from the stack.
+// left pops a finished vertex from the stack.
 func (w *worker) left(v visit) {
 	s := w.s
 	q := v.at / s.levels
 	b := s.bit(v.at)
 	safe := true
 	if !s.loose[q] || s.reduction != None {
-		e := s.colours.lock(v.ref)
+		e := s.colors.lock(v.ref)
 		if !s.loose[q] {
 			e.erase(b + s.cyan(w.id))
 		}
@@ -454,7 +452,7 @@ func (w *worker) left(v visit) {
 // of the search is always visited.
 func (w *worker) enterRed(v vertex, seed bool) bool {
 	s := w.s
-	e := s.colours.lock(v.ref)
+	e := s.colors.lock(v.ref)
 	b := s.bit(v.at)
 	if !seed && (e.has(b+s.red()) || e.has(b+s.pink(w.id))) {
 		e.unlock()
@@ -468,7 +466,7 @@ func (w *worker) enterRed(v vertex, seed bool) bool {
 	return true
 }
 
-// siftRed puts those of the successors on the pile that the red search has to visit.
+// siftRed puts the successors that the red search must visit on the pile.
 func (w *worker) siftRed(vertex) bool {
 	s := w.s
 	left := w.next[:0]
@@ -476,7 +474,7 @@ func (w *worker) siftRed(vertex) bool {
 		if s.loose[to.at/s.levels] {
 			continue // there is no path back
 		}
-		e, ok := s.colours.look(to.ref)
+		e, ok := s.colors.look(to.ref)
 		if !ok {
 			left = append(left, to)
 			continue
@@ -516,8 +514,8 @@ func (w *worker) dfsRed() bool {
 		}
 	}
 	seed := w.stack.top()
-	// Another worker's red search may have been kept from a cycle by what this
-	// one is about to make red; it waits for the accepting ones of it.
+	// Vertices that this search is about to make red may have hidden a cycle from another
+	// worker's red search. So it waits for the accepting ones among them.
 	for i := range w.pinks.n {
 		v := w.pinks.at(i).vertex()
 		if v == seed.vertex() || !s.accepting(v.at) {
@@ -534,7 +532,7 @@ func (w *worker) dfsRed() bool {
 	}
 	for w.pinks.n > 0 {
 		v := w.pinks.pop().vertex()
-		e := s.colours.lock(v.ref)
+		e := s.colors.lock(v.ref)
 		b := s.bit(v.at)
 		e.mark(b + s.red())
 		e.erase(b + s.pink(w.id))
@@ -546,7 +544,7 @@ func (w *worker) dfsRed() bool {
 }
 
 func (s *exploration) isRed(v vertex) bool {
-	e := s.colours.lock(v.ref)
+	e := s.colors.lock(v.ref)
 	defer e.unlock()
 	return e.has(s.bit(v.at) + s.red())
 }

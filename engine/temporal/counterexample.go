@@ -22,7 +22,7 @@ type Counterexample struct {
 	Stem     []trace.Step
 	Loop     []trace.Step
 	// Prefix: however the execution continues after the stem, it does not satisfy the formula.
-	// There is no loop then.
+	// Then there is no loop.
 	Prefix bool
 
 	// What the replay found.
@@ -45,8 +45,7 @@ func (x *Counterexample) Lasso() (p engine.Property, t *trace.Trace, loop int) {
 	return x.Property, &trace.Trace{Initial: x.Initial, Steps: slices.Concat(x.Stem, x.Loop)}, loop
 }
 
-// counterexample makes an execution of the cycle that a search has found, and
-// convinces itself that it is one.
+// counterexample makes an execution of the cycle that a search has found, and verifies it.
 func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Counterexample, error) {
 	var initial int
 	var stem, loop []trace.Step
@@ -177,12 +176,11 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 	return errHolds
 }
 
-// look adds what the atoms are worth in the live state, and returns that as a letter.
+// look appends the values of the atoms in the live state, and returns them as a letter.
 func (x *Counterexample) look(labels system.Temporal, number map[string]int) (letter uint64) {
 	var row []bool
 	for i, name := range x.Props {
-		// One that cannot be evaluated is not asked for here: the search has
-		// made sure of that.
+		// One that cannot be evaluated does not matter here: the search has ensured that.
 		holds, fault := labels.Eval(number[name])
 		if fault != nil && x.undefined == nil {
 			x.undefined = fault
@@ -196,7 +194,7 @@ func (x *Counterexample) look(labels system.Temporal, number map[string]int) (le
 	return letter
 }
 
-// running counts the threads that are no observers.
+// running counts the threads that are not observers.
 func running(obs *system.Observers, m system.Machine) (threads int) {
 	for u := range m.NumThreads() {
 		if !obs.Has(u) {
@@ -258,12 +256,11 @@ func (x *Counterexample) excluded(word ltl.Lasso) error {
 	return nil
 }
 
-// Judge tells whether an execution of t's only property violates it. Loop is the index of the
+// Judge reports whether an execution of t's only property violates it. Loop is the index of the
 // first step of those that are repeated forever, the number of steps if the last state is, and
 // -1 if the execution is the beginning of all those that continue so. The account shows the
-// execution in any case; why says in words why it is no violation, and is empty if it is one. A
-// fault is a part of the formula that cannot be evaluated in a state that the execution comes
-// to.
+// execution in any case; why explains why it is not a violation, and is empty if it is one. A
+// fault is a part of the formula that cannot be evaluated in a state of the execution.
 func Judge(t *engine.Task, execution *trace.Trace, loop int) (account *Counterexample, why string,
 	fault *system.Violation, err error) {
 	p := t.Properties[0]

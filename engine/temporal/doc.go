@@ -8,29 +8,25 @@
 //
 // # Semantics
 //
-// An execution is infinite: one that comes to a state in which no thread is
-// enabled stays there forever (it stutters), as in SPIN. Observers, the threads
-// that the tool added for invariants, are left out. A formula is violated if
-// some execution from some initial state does not satisfy it. With
-// Options.Fair only weakly fair executions count: a thread that is enabled from
-// some state on without interruption takes infinitely many transitions. With Options.Strong
-// only strongly fair ones do: a thread that is enabled in infinitely many states takes
-// infinitely many transitions.
+// An execution is infinite: where no thread is enabled, the state repeats forever (it stutters),
+// as in SPIN. Observers, the threads that the tool added for invariants, do not count. A formula
+// is violated if some execution from some initial state does not satisfy it. With Options.Fair
+// only weakly fair executions count: a thread that is continuously enabled from some state on
+// takes infinitely many transitions. With Options.Strong only strongly fair ones do: a thread
+// that is enabled in infinitely many states takes infinitely many transitions.
 //
 // # The search
 //
-// The product of the program with the Büchi automaton of the negated formula is
-// searched for a reachable accepting cycle while it is made: nothing is built
-// first, and the search ends at the first cycle. A formula that is a conjunction is
-// checked one conjunct after the other, because the automaton for a
-// disjunction of negated conjuncts is the union of theirs (or in one search, without a
-// reduction and if that automaton is no larger).
+// The product of the program with the Büchi automaton of the negated formula is searched for a
+// reachable accepting cycle while it is built, and the search ends at the first cycle. A formula
+// that is a conjunction is checked one conjunct after the other, because the automaton for a
+// disjunction of negated conjuncts is the union of theirs (or in one search, without a reduction
+// and if that automaton is no larger).
 //
-// Program states are in the tree store (package statestore). For each state that the
-// search has come to, a table (colours.go) has a few bits: what the proviso
-// below must know, and the colors of its vertices in the product. That is all
-// that is kept of a state; its transitions are executed again when they are needed
-// again. explore.go executes them, cndfs.go searches, pool.go shares work.
+// Program states are in the tree store (package statestore). For each visited state, a table
+// (colors.go) has a few bits: what the proviso below must know, and the colors of its vertices
+// in the product. Nothing else is kept; a state's transitions are executed again when they are
+// needed again. explore.go executes them, cndfs.go searches, pool.go shares work.
 //
 // # Ample sets
 //
@@ -40,53 +36,49 @@
 // transitions of one thread.
 //
 //   - C0 holds because the thread is enabled.
-//   - C1: no other thread may, from where it is and while the candidate's
-//     thread does not move, come to a transition that is dependent on those of
-//     the candidate or enables further ones of the thread. The accesses of the
-//     candidate are known because its transitions have been executed; the
-//     others' are bounded by a data-flow analysis from where they are (package
-//     model/flow), by location; a send and a receive on the same channel are
-//     independent. [system.Temporal] has the details.
+//   - C1: while the candidate's thread does not move, no other thread may reach a transition
+//     that is dependent on those of the candidate or enables further ones of the thread. The
+//     accesses of the candidate are known because its transitions have been executed; the
+//     others' are bounded by a data-flow analysis from where they are (package model/flow), by
+//     location; a send and a receive on the same channel are independent. [system.Temporal] has
+//     the details.
 //   - C2: the transitions are invisible to the propositions of the formula
 //     (Invisible), or transparent: they make no proposition true that occurs
 //     positively and none false that occurs negatively (Transparent).
 //   - C3 depends on how the graph is built, see below.
 //
-// The paper decides transparency from the text of the statement for all states
-// at once. Here the same answer comes from executing the transition once, which is
-// sharper and as sound: by C1 nobody changes what the transition accesses until
-// the thread moves, so wherever it is executed then, it does the same to the
-// same values. In terms of the paper, a transition of the theorem is a
-// transition of the thread together with the values that it accesses. So an
-// increment cannot make x <= 3 true, nor an assignment x = 0 make x > 0 true, a
-// send cannot make full(c) false, a move of control makes one label true and
-// another false, and x == 3 is known to stay false when x goes from 0 to 1.
+// The paper decides transparency from the text of the statement for all states at once. Here,
+// executing the transition once decides, which is sharper and just as sound: by C1, nothing that
+// the transition accesses changes until the thread moves, so it does the same to the same values
+// wherever it is executed. In terms of the paper, a transition of the theorem is a transition of
+// the thread together with the values that it accesses. So an increment cannot make x <= 3 true,
+// nor an assignment x = 0 make x > 0 true, a send cannot make full(c) false, a move of control
+// makes one label true and another false, and x == 3 is known to stay false when x goes from 0
+// to 1.
 //
-// Which candidate is taken follows the paper's order: invisible ones that are no
-// sends, invisible sends, transparent ones that are no sends, transparent sends;
-// among equals the first thread; none, and all enabled transitions are taken.
+// Candidates are preferred in the paper's order: invisible ones that are not sends, invisible
+// sends, transparent ones that are not sends, transparent sends; among equals the first thread.
+// If there is none, all enabled transitions are taken.
 //
 // # C3, on the fly and in parallel
 //
 // Every cycle of the reduced graph of the program must have a state where all
 // enabled transitions are taken; this implies C3.
 //
-// Reducing while the product is searched is known to be unsound if the ample set
-// depends on more than the program state, for instance on the state of the
-// automaton, on the stack of the product's search, or on which of two nested searches
-// asks (Siegel, "What's wrong with on-the-fly partial order reduction", CAV 2019).
-// Here it does not: the first worker that comes to a program state, in whichever
-// vertex, claims it, decides its ample set and writes it down; all others, and
-// all later visits in all searches, take what is written. So there is one reduced graph
-// of the program. It comes about during the search, but the search explores its product
-// with the automaton as if it had been built before. (Program states that the product
-// does not come to count as fully expanded.)
+// Reducing while the product is searched is known to be unsound if the ample set depends on more
+// than the program state, for instance on the state of the automaton, on the stack of the
+// product's search, or on which of two nested searches asks (Siegel, "What's wrong with
+// on-the-fly partial order reduction", CAV 2019). Here it does not: the first worker that
+// reaches a program state, in any vertex, claims it, decides its ample set and stores it. All
+// others, and all later visits in all searches, use the stored set. So there is one reduced
+// graph of the program. It is built during the search, but the search explores its product with
+// the automaton as if it had been built before. (Program states that the product does not reach
+// count as fully expanded.)
 //
-// The ample set is decided with these rules. A state is safe once it is known that
-// all its enabled transitions are taken, or that all successors by its ample set are
-// safe. A candidate with a transition to a state that has been claimed and is not
-// safe is refused, also if that is the state itself. Claiming is atomic, and comes before
-// the candidates are judged.
+// The ample set is decided with these rules. A state is safe once it is known that all its
+// enabled transitions are taken, or that all successors by its ample set are safe. A candidate
+// with a transition to a state that has been claimed and is not safe is refused, even if that is
+// the state itself. Claiming is atomic, and comes before the candidates are judged.
 //
 // Suppose a cycle of the reduced graph with proper ample sets only. No state of it
 // is ever safe: the first to become so would need its successor on the cycle to be
@@ -96,20 +88,19 @@
 // search and no number of workers. That the successors are looked up without
 // being inserted does not matter, because a claimed state was inserted before.
 //
-// A state is found to be safe when the search leaves one of its vertices and all
-// its successors are safe then; what is found late or never costs reduction, not
-// soundness. With one worker, and as long as the automaton lets the search follow each
-// successor, whatever a depth-first search leaves is safe, so that the rule refuses
-// just the states on the stack, the classical condition. Safe states are the green ones of
-// Evangelista and Pajault ("Solving the ignoring problem for partial order reduction",
-// STTT 2010); claiming is after Bosnacki, Leue, Lluch Lafuente (SPIN 2006) and
-// Laarman and Wijs ("Partial-order reduction for multi-core LTL model checking", HVC
-// 2014). With several workers more states are not known to be safe, the reduced graph
-// depends on timing, and may be larger; verdicts do not.
+// A state is found to be safe when the search leaves one of its vertices and all its successors
+// are safe then; finding that late or never costs reduction, not soundness. With one worker, and
+// as long as the automaton lets the search follow each successor, whatever a depth-first search
+// leaves is safe, so that the rule refuses just the states on the stack, the classical
+// condition. Safe states are the green ones of Evangelista and Pajault ("Solving the ignoring
+// problem for partial order reduction", STTT 2010); claiming is after Bosnacki, Leue, Lluch
+// Lafuente (SPIN 2006) and Laarman and Wijs ("Partial-order reduction for multi-core LTL model
+// checking", HVC 2014). With several workers more states are not known to be safe, the reduced
+// graph depends on timing, and may be larger; verdicts do not.
 //
-// Any state may take all its enabled transitions instead. So where ample sets are hardly ever
-// found, only a sample of the states is looked at (trial.go): looking costs up to as much again
-// as executing.
+// Any state may take all its enabled transitions instead. So where ample sets are rare, only a
+// sample of the states is examined (trial.go), because looking for them can double the cost of
+// executing.
 //
 // # Fairness
 //
@@ -119,13 +110,13 @@
 // reduction is therefore refused. So is Strong, for the same reason.
 //
 // Strong fairness is a Streett condition: for each thread, enabled infinitely often implies
-// moves infinitely often. A counter does not do for it, so strong.go builds the product as a
-// whole and decomposes it (Emerson, Lei, "Modalities for model checking", 1987; Lichtenstein,
-// Pnueli, 1985). In a strongly connected component with an accepting vertex and a cycle, either
-// each thread that is enabled anywhere moves on a transition inside: then a loop through all of
-// the component is accepting and fair. Or some thread does not: a fair loop inside of the
-// component goes through none of the vertices in which it is enabled, so these are taken away,
-// and what is left is decomposed again. Each round takes vertices away or ends the search.
+// moves infinitely often. A counter does not suffice, so strong.go builds the product as a whole
+// and decomposes it (Emerson, Lei, "Modalities for model checking", 1987; Lichtenstein, Pnueli,
+// 1985). In a strongly connected component with an accepting vertex and a cycle, either each
+// thread that is enabled anywhere moves on a transition inside: then a loop through all of the
+// component is accepting and fair. Or some thread does not: a fair loop in the component visits
+// none of the vertices in which it is enabled, so these are removed, and the rest is decomposed
+// again. Each round removes vertices or ends the search.
 //
 // # Emptiness
 //
@@ -139,64 +130,59 @@
 // A cycle of the product stays in one component of the automaton, and most components
 // are of a simple kind (buchi.Strength):
 //
-//   - In a weak one every cycle is accepting, so that the outer search alone finds one:
-//     of a cycle's vertices take the first that becomes blue. When its worker looked at its
-//     successor on the cycle, that was not blue, so the worker went on there, and it was not
-//     left again, for then it would have become blue before; so it was on the worker's own
-//     stack, and the cycle was seen.
-//   - In a rejecting one no cycle is accepting. Nothing need be known there but what can be
-//     reached, in any order: a vertex becomes blue when it is entered (without a reduction as soon
-//     as it is seen), so that no two workers visit the same. For most formulas the part
-//     of the automaton that waits for something bad to begin is such a component, and it has
-//     most of the vertices. There workers also hand vertices to others that have
-//     nothing to do, and so at transitions that enter another component: the searches
-//     of a component may begin at any vertices, as long as none is forgotten.
+//   - In a weak one every cycle is accepting, so the outer search alone finds one. Of a cycle's
+//     vertices take the first that becomes blue. When its worker looked at its successor on the
+//     cycle, that was not blue, so the worker continued there. It was not finished yet, or it
+//     would have become blue earlier. So it was on the worker's own stack, and the cycle was
+//     detected.
+//   - In a rejecting one no cycle is accepting. Only reachability matters there, in any order: a
+//     vertex becomes blue when it is entered (without a reduction as soon as it is seen), so
+//     that no two workers visit the same. For most formulas the part of the automaton that waits
+//     for something bad to begin is such a component, and it has most of the vertices. There,
+//     and at transitions that enter another component, workers also hand vertices to idle ones:
+//     the searches of a component may begin at any vertices, as long as none is forgotten.
 //
 // # Transitions that nobody follows
 //
 // Where the automaton has no transition from a vertex, the product ends, whatever the program
-// does. The program's transitions are then not executed: in the search of
-// !p W q, these are all states in which q holds for the first time. A state that is claimed and
-// whose ample set has to be decided is expanded all the same, for it may belong to other
-// vertices.
+// does. The program's transitions are then not executed: in the search of !p W q, these are all
+// states in which q holds for the first time. A claimed state whose ample set must be decided is
+// expanded nevertheless, because it may belong to other vertices.
 //
 // # Random walks
 //
 // A depth-first search that takes a wrong turn early may see everything else before it finds a
 // cycle that is near. So one transition in 33 belongs to random walks through the product
-// (walk.go), once a search has executed some thousands. They mark nothing, so that what the
-// search covers and the proof that there is no cycle do not depend on them. With fairness there
-// are none.
+// (walk.go), once a search has executed some thousands. They mark nothing, so neither the
+// coverage nor the proof depends on them. With fairness there are none.
 //
 // # Short lassos
 //
-// What is shown is not the search's lasso but a short one, which does not depend on the
-// order of the search if the program has one near its initial states; see lasso.go.
+// Instead of the search's lasso, a short one is shown. It does not depend on the order of the
+// search if the program has one near its initial states; see lasso.go.
 //
 // # Undefined propositions
 //
-// A part of the formula without temporal operators (a state predicate) is evaluated as
-// an invariant is, with the short circuits of && and ||, in every reachable state, and
-// an error is a Fault. A proposition in it that is not asked for counts as
-// false where it cannot be evaluated, which does not change the predicate. The
-// automaton's search can leave out states, so if predicates can fail, a second search covers
-// all of them. There, every proposition of such predicates counts as
-// occurring positively and negatively. Whether a predicate can be evaluated changes only if
+// A part of the formula without temporal operators (a state predicate) is evaluated as an
+// invariant is, with the short circuits of && and ||, in every reachable state, and an error is
+// a Fault. A proposition that is not needed counts as false where it cannot be evaluated, which
+// does not change the predicate. The automaton's search can skip states, so if predicates can
+// fail, a second search covers all of them. There, every proposition of such predicates counts
+// as occurring positively and negatively. Whether a predicate can be evaluated changes only if
 // the value of one of its propositions does or something is written that one which can fail
-// reads, and both are visible then. So C0 to C3 hold for the formula that the predicate
-// is always defined, and the reduced graph has an error if the full one has.
+// reads, and both are visible then. So C0 to C3 hold for the formula that the predicate is
+// always defined, and the reduced graph has an error if the full one has.
 //
 // # Checkpoints
 //
-// A search can be saved and continue elsewhere (save.go), with other numbers of workers: all that
-// a worker knows of where it is is in its fields, and what is left over of more workers
-// than there are afterwards is worked off by turns.
+// A search can be saved and resumed (save.go) with another number of workers, because a worker's
+// whole position is in its fields. With fewer workers, the remaining stacks are finished in
+// turns.
 //
 // # Trust
 //
-// A counterexample is replayed through the plain semantics; the formula is
-// evaluated on its word by the definition of the operators (package ltl), and
-// fairness is checked on its loop. One that does not pass is an error of the tool,
-// never an answer. Options.Validate checks C1 by brute force at every state with
-// a proper ample set.
+// A counterexample is replayed through the plain semantics; the formula is evaluated on its word
+// by the definition of the operators (package ltl), and fairness is checked on its loop. One
+// that fails these checks is an error of the tool, never an answer. Options.Validate checks C1
+// by brute force at every state with a proper ample set.
 package temporal

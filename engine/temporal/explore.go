@@ -19,9 +19,9 @@ import (
 
 var (
 	errFault = errors.New("a proposition cannot be evaluated")
-	// errPaused ends a search that goes on when it has been saved.
+	// errPaused ends a search that continues when it has been saved.
 	errPaused = errors.New("paused")
-	// errThreads says that fairness has met more threads than it counts.
+	// errThreads says that there are more threads than fairness counts.
 	errThreads = errors.New("more threads")
 )
 
@@ -35,16 +35,16 @@ const (
 	ampleWidth = 8
 )
 
-// What stands at bitAmple: not decided yet, all enabled transitions, or those of
-// the thread with the number less ampleFirst.
+// The values at bitAmple: not decided yet, all enabled transitions, or those of the thread with
+// the number less ampleFirst.
 const (
 	ampleNone  = 0
 	ampleFull  = 1
 	ampleFirst = 2
 )
 
-// mostAmple bounds the number of a thread whose transitions can be an ample set;
-// further threads are never one, which reduces less and is as sound.
+// mostAmple bounds the number of a thread whose transitions can be an ample set; further threads
+// are never one, which reduces less and is just as sound.
 const mostAmple = 1<<ampleWidth - ampleFirst
 
 // vertex is a vertex of the product: a program state and, as one number, the state
@@ -62,8 +62,7 @@ type fault struct {
 	violation system.Violation
 }
 
-// guard is a proposition that has to be evaluable in every state, with its place in
-// the formula.
+// guard is a proposition that must be evaluable in every state, with its place in the formula.
 type guard struct {
 	prop int
 	pos  system.Pos
@@ -92,7 +91,7 @@ type exploration struct {
 	levels  uint32
 
 	store   statestore.Store
-	colours *colours
+	colors *colors
 	workers []*worker
 	budget  uint64       // bytes; 0: no limit
 	stacks  atomic.Int64 // bytes
@@ -167,11 +166,11 @@ func (s *exploration) automaton(a *buchi.Automaton, number map[string]int) error
 	return nil
 }
 
-// The colors of a vertex: blue; red, if there are nested searches; cyan for each
-// worker; pink for each worker, if there are nested searches and several workers.
-// Pink is the set R of the algorithm, whose vertices become red together; a search that can
-// go on with several workers has it, too.
-func (s *exploration) bit(at uint32) int { return s.colours.fields + int(at)*s.colours.each }
+// The colors of a vertex: blue; red, if there are nested searches; cyan for each worker; pink
+// for each worker, if there are nested searches and several workers. Pink is the set R of the
+// algorithm, whose vertices become red together; a search that can continue with several workers
+// has it, too.
+func (s *exploration) bit(at uint32) int { return s.colors.fields + int(at)*s.colors.each }
 
 const blue = 0
 
@@ -205,7 +204,7 @@ func (s *exploration) eachOf(n int) int {
 	return 2 + 2*n
 }
 
-// prepare makes n workers and the table of the colours.
+// prepare makes n workers and the table of the colors.
 func (s *exploration) prepare(n int) {
 	s.pool = newPool()
 	s.pinks = n > 1 || s.o.Checkpoint != nil
@@ -213,7 +212,7 @@ func (s *exploration) prepare(n int) {
 	if s.reduction != None {
 		fields = bitAmple + ampleWidth
 	}
-	s.colours = newColours(fields, s.vertices(), s.eachOf(n))
+	s.colors = newColors(fields, s.vertices(), s.eachOf(n))
 	s.workers = make([]*worker, n)
 	for i := range s.workers {
 		s.workers[i] = newWorker(s, i)
@@ -226,7 +225,7 @@ func (s *exploration) prepare(n int) {
 	}
 }
 
-// run searches for a reachable accepting cycle, and goes on with that after a pause. It leaves
+// run searches for a reachable accepting cycle, and continues with that after a pause. It leaves
 // what it found in s. The error is errPaused if the pool was paused.
 func (s *exploration) run(watch *engine.Watch) error {
 	s.watch = watch
@@ -259,8 +258,8 @@ func (s *exploration) run(watch *engine.Watch) error {
 	return s.err
 }
 
-// heed ends the search when the context does, until release is called, which can be done
-// more than once. Behind release nobody else writes to s.
+// heed ends the search when the context ends, until release is called (once or more). After
+// release, nothing else writes to s.
 func (s *exploration) heed(ctx context.Context) (release func()) {
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -286,19 +285,19 @@ func (s *exploration) fail(err error) {
 	s.pool.close()
 }
 
-// early tells whether a vertex becomes blue as soon as it is seen. Where no cycle
-// is accepting the order of the search does not matter, and so a vertex is
-// never on a pile twice. With a reduction it does: see the package documentation.
+// early reports whether a vertex becomes blue as soon as it is seen. Where no cycle is
+// accepting, the order of the search does not matter, so a vertex is never on a pile twice. With
+// a reduction the order matters: see the package documentation.
 func (s *exploration) early(v vertex) bool {
 	return s.reduction == None && s.loose[v.at/s.levels]
 }
 
 // bytes returns the memory that the search holds.
 func (s *exploration) bytes() uint64 {
-	return s.store.Bytes() + s.colours.bytes() + uint64(s.stacks.Load())
+	return s.store.Bytes() + s.colors.bytes() + uint64(s.stacks.Load())
 }
 
-// move is an enabled transition from the state that is expanded.
+// move is an enabled transition from the state being expanded.
 type move struct {
 	thread   int
 	alt      uint64
@@ -355,9 +354,8 @@ func newExpander(s *exploration) *expander {
 	return x
 }
 
-// load makes a stored state the live one and reads its letter. The violation
-// says why a proposition cannot be evaluated that has to be; all looks at
-// every one of them, and not only at the automaton's.
+// load makes a stored state the live one and reads its letter. The violation says why a required
+// proposition cannot be evaluated; all checks every one of them, not only the automaton's.
 func (x *expander) load(state system.State, all bool) *system.Violation {
 	s := x.s
 	x.m.Track(false)
@@ -401,9 +399,8 @@ func (x *expander) threads() int {
 	return n
 }
 
-// all executes the enabled transitions of the live state, of one thread or, with
-// -1, of all threads. It asks done after each of them, since there can be more
-// alternatives than anybody can wait for.
+// all executes the enabled transitions of the live state, of one thread or, with -1, of all
+// threads. It calls done after each of them, since there can be very many alternatives.
 func (x *expander) all(only int, done func() bool) {
 	s := x.s
 	m := x.m
@@ -438,7 +435,7 @@ func (x *expander) all(only int, done func() bool) {
 	}
 }
 
-// compiled tells whether there is machine code. Small searches end before.
+// compiled reports whether there is machine code. Small searches end earlier.
 func (x *expander) compiled() bool {
 	if x.code == nil && x.machine != nil && x.executed >= pace.compile {
 		code, gone := x.machine.Compiled()
@@ -450,8 +447,8 @@ func (x *expander) compiled() bool {
 }
 
 // everything executes the enabled transitions of all threads of x.state, which is the live
-// state, with machine code if there is any. path is called for the violations that the
-// transitions run into. It is incomplete if the search has given up.
+// state, with machine code if there is any. path is called for the violations of the
+// transitions. It is incomplete if the search has given up.
 func (x *expander) everything(path func() []statestore.Ref) {
 	m := x.m
 	m.Track(false)
@@ -506,7 +503,7 @@ func (x *expander) steps(t int, mark system.Mark, path func() []statestore.Ref) 
 	}
 }
 
-// keep notes a transition, which has been executed.
+// keep records an executed transition.
 func (x *expander) keep(t int, alt uint64) {
 	from := len(x.words)
 	x.end = x.m.Encode(x.end)
@@ -514,9 +511,9 @@ func (x *expander) keep(t int, alt uint64) {
 	x.moves = append(x.moves, move{t, alt, from, len(x.words)})
 }
 
-// decide executes all enabled transitions of the live state and chooses those that
-// belong to the graph: all, or the candidate that it returns as the value for
-// bitAmple. path is called for the violations that the transitions run into.
+// decide executes all enabled transitions of the live state and chooses those that belong to the
+// graph: all, or the candidate that it returns as the value for bitAmple. path is called for the
+// violations of the transitions.
 func (x *expander) decide(path func() []statestore.Ref) (ample uint32, err error) {
 	s, m := x.s, x.m
 	if s.reduction == None || !x.trial.next() {
@@ -637,15 +634,15 @@ func (x *expander) choose(n int) *candidate {
 	return nil
 }
 
-// closes tells whether a candidate may close a cycle (C3): one of its transitions
-// leads to a state that has been claimed and is not known to be safe.
+// closes reports whether a candidate may close a cycle (C3): one of its transitions leads to a
+// state that has been claimed and is not known to be safe.
 func (x *expander) closes(c *candidate) bool {
 	for _, mv := range x.moves[c.first:c.last] {
 		ref, ok := x.session.Find(x.words[mv.from:mv.to])
 		if !ok {
 			continue
 		}
-		e, ok := x.s.colours.look(ref)
+		e, ok := x.s.colors.look(ref)
 		if !ok {
 			continue
 		}
@@ -696,9 +693,9 @@ func (x *expander) level(q int, level uint32, t int) uint32 {
 	return level
 }
 
-// accepting tells whether a vertex is accepting. With fairness the last level is: it
-// is reached when the automaton's condition and that of each thread, in
-// this order, have been met since the last time.
+// accepting reports whether a vertex is accepting. With fairness the last level is: it is
+// reached when the automaton's condition and that of each thread, in this order, have been met
+// since the last time.
 func (s *exploration) accepting(at uint32) bool {
 	if s.threads == 0 {
 		return s.a.Accepting[at]
@@ -706,15 +703,15 @@ func (s *exploration) accepting(at uint32) bool {
 	return at%s.levels == s.levels-1
 }
 
-// claim expands a program state: the first worker that comes to it decides which
-// of its transitions belong to the graph, and all others take the same. It leaves
-// the transitions in x.moves and the letter in x.letter. Transitions that the automaton cannot
-// follow from the vertex need not be executed, and are missing then. path is called if an
-// error is found. It returns false if the search has to stop.
+// claim expands a program state: the first worker that reaches it decides which of its
+// transitions belong to the graph, and all others use the same. It leaves the transitions in
+// x.moves and the letter in x.letter. Transitions that the automaton cannot follow from the
+// vertex need not be executed, and are missing then. path is called if an error is found. It
+// returns false if the search must stop.
 func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 	s, ref := x.s, v.ref
 	reduce := s.reduction != None
-	e := s.colours.lock(ref)
+	e := s.colors.lock(ref)
 	mine := !e.has(bitClaimed)
 	x.mine, x.undecided = mine, mine
 	e.mark(bitClaimed)
@@ -732,12 +729,12 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 		}
 	}
 	for !mine && ample == ampleNone {
-		// Another worker is about to decide.
+		// Another worker is deciding.
 		if s.stop.Load() {
 			return false
 		}
 		runtime.Gosched()
-		e := s.colours.lock(ref)
+		e := s.colors.lock(ref)
 		ample = e.get(bitAmple, ampleWidth)
 		e.unlock()
 	}
@@ -748,7 +745,7 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 		return false
 	}
 	if (!mine || !reduce || x.trial.sampling) && !x.follows(v.at) {
-		// Where ample sets are looked for, whoever claims a state has to decide.
+		// Where ample sets are sought, the worker that claims a state must decide.
 		x.moves = x.moves[:0]
 		if mine {
 			x.settle(ref, ampleFull)
@@ -792,12 +789,12 @@ func (x *expander) transitions(mine bool, ample uint32, path func() []statestore
 	return ample, !s.gaveUp.Load()
 }
 
-// settle writes down which of a state's transitions belong to the graph.
+// settle stores which of a state's transitions belong to the graph.
 func (x *expander) settle(ref statestore.Ref, ample uint32) {
 	if x.s.reduction == None {
 		return
 	}
-	e := x.s.colours.lock(ref)
+	e := x.s.colors.lock(ref)
 	e.set(bitAmple, ampleWidth, ample)
 	if ample == ampleFull {
 		e.mark(bitSafe)
@@ -805,7 +802,7 @@ func (x *expander) settle(ref statestore.Ref, ample uint32) {
 	e.unlock()
 }
 
-// follows tells whether the automaton has a transition from a vertex of the live state, whose
+// follows reports whether the automaton has a transition from a vertex of the live state, whose
 // letter has been read.
 func (x *expander) follows(at uint32) bool {
 	for _, t := range x.s.a.Out[at/x.s.levels] {
@@ -816,7 +813,7 @@ func (x *expander) follows(at uint32) bool {
 	return false
 }
 
-// report keeps the first fault. path returns the states on the way to it.
+// report keeps the first fault. path returns the states on the path to it.
 func (s *exploration) report(path func() []statestore.Ref, t int, alt uint64, v *system.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

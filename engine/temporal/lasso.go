@@ -8,19 +8,17 @@ import (
 	"cpor/trace"
 )
 
-// An accepting cycle that a depth-first search has found is as long as its stack
-// happened to be, and with several workers it depends on timing. So what is
-// shown is another one: a short one among the first shortVertices vertices of the
-// unreduced product in breadth-first order, which depends on nothing but the
-// program and the automaton; and if there is none, the shortest one that uses only
+// An accepting cycle found by a depth-first search is as long as its stack happened to be, and
+// with several workers it depends on timing. So another one is shown: a short one among the
+// first shortVertices vertices of the unreduced product in breadth-first order, which depends
+// only on the program and the automaton. If there is none, it is the shortest one that uses only
 // vertices of the one found.
 const shortVertices = 20000
 
-// loops bounds the accepting vertices whose shortest cycle is looked for.
+// loops bounds the number of accepting vertices whose shortest cycle is sought.
 const loops = 32
 
-// arc is a transition of the product that is written down; thread is -1 if the
-// state is repeated.
+// arc is a stored transition of the product; thread is -1 if the state is repeated.
 type arc struct {
 	to     int
 	thread int
@@ -35,8 +33,8 @@ type region struct {
 	accepting []bool
 }
 
-// nearby returns the first vertices in breadth-first order. With fairness it counts
-// as many threads as are met there, whatever the search has met.
+// nearby returns the first vertices in breadth-first order. With fairness it counts the threads
+// met there, not those of the search.
 func (s *exploration) nearby(limit int) *region {
 	if s.threads == 0 {
 		return s.within(limit)
@@ -165,9 +163,9 @@ func (s *exploration) induced(l *lasso) *region {
 	return g
 }
 
-// breadthFirst returns the distances from some vertices, -1 for those out of reach,
-// and for each vertex the one before it on a shortest way and the number of the arc
-// there. It goes only to vertices that are inside.
+// breadthFirst returns the distances from some vertices, -1 for those out of reach, and for each
+// vertex its predecessor on a shortest path and the number of the arc. It visits only vertices
+// that are inside.
 func (g *region) breadthFirst(from []int, inside func(v int) bool) (dist, before, by []int) {
 	dist, before, by = make([]int, len(g.arcs)), make([]int, len(g.arcs)), make([]int, len(g.arcs))
 	for i := range dist {

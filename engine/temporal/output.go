@@ -24,7 +24,7 @@ type itfState struct {
 	at      map[string]string // the threads' next statements
 }
 
-// observe writes down what a state looks like.
+// observe records a state.
 func observe(obs *system.Observers, m system.Machine) itfState {
 	s := itfState{encoded: m.Encode(nil), vars: map[string]string{}, at: map[string]string{}}
 	for t := range m.NumThreads() {
@@ -58,7 +58,7 @@ func (x *Counterexample) WriteText(w io.Writer, width int) error {
 	return x.WriteTable(w, width)
 }
 
-// WriteTable prints the execution as WriteText does, and says nothing of the property.
+// WriteTable prints the execution as WriteText does, without the property.
 func (x *Counterexample) WriteTable(w io.Writer, width int) error {
 	tw := table.NewWriter()
 	tw.SetStyle(table.StyleLight)
@@ -141,8 +141,8 @@ type jsonCounterexample struct {
 	Part     string        `json:"part"`
 	Initial  int           `json:"initial"`
 	Trace    []trace.Event `json:"trace"`
-	// index into trace of the loop's first step; len(trace) if it stutters, -1 if what comes does
-	// not matter
+	// index into trace of the loop's first step; len(trace) if it stutters, -1 if the
+	// continuation does not matter
 	Loop         int      `json:"loop"`
 	Propositions []string `json:"propositions"`
 	Values       [][]bool `json:"values"` // by state: one more than steps
@@ -174,8 +174,8 @@ func (x *Counterexample) WriteITF(w io.Writer) error {
 	if len(x.Loop) > 0 {
 		n-- // the last state is the first one of the loop
 	}
-	// What a location holds is known from the accesses: before the first one,
-	// from what it read.
+	// The value of a location is known from its accesses: before the first one, from what it
+	// read.
 	shared := make([]map[string]string, len(x.states))
 	now := map[string]string{}
 	for i := len(x.Record.Events) - 1; i >= 0; i-- {

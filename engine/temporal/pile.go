@@ -2,8 +2,8 @@ package temporal
 
 import "unsafe"
 
-// pile is a stack in pieces: it grows without being copied, so that a deep search
-// needs no room for two of it.
+// pile is a stack in pieces: it grows without being copied, so a deep search needs no room for
+// two copies.
 type pile[T any] struct {
 	pieces [][]T
 	n      int

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// pool hands vertices from workers that have some to workers that have none, and
-// knows when all have finished.
+// pool passes vertices from workers that have some to idle ones, and knows when all have
+// finished.
 type pool struct {
 	mu      sync.Mutex
 	changed sync.Cond
@@ -18,7 +18,7 @@ type pool struct {
 	want    atomic.Int32 // idle workers less vertices in the queue
 }
 
-// handed is a vertex from which another worker searches on.
+// handed is a vertex from which another worker continues.
 type handed struct {
 	v       vertex
 	entered bool     // the giver has entered it
@@ -31,7 +31,7 @@ func newPool() *pool {
 	return p
 }
 
-// open begins or continues, with as many workers.
+// open begins or continues, with that many workers.
 func (p *pool) open(workers int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +39,7 @@ func (p *pool) open(workers int) {
 	p.paused.Store(false)
 }
 
-// pause lets the workers break off soon, also those who wait for a vertex.
+// pause makes the workers stop soon, including those that wait for a vertex.
 func (p *pool) pause() {
 	p.mu.Lock()
 	p.paused.Store(true)
@@ -47,7 +47,7 @@ func (p *pool) pause() {
 	p.changed.Broadcast()
 }
 
-// retire says that a worker will take no vertices any more.
+// retire says that a worker will take no more vertices.
 func (p *pool) retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *pool) retire() {
 	p.changed.Broadcast()
 }
 
-// hungry tells whether a worker waits for a vertex.
+// hungry reports whether a worker waits for a vertex.
 func (p *pool) hungry() bool { return p.want.Load() > 0 }
 
 // give hands a vertex over.
@@ -101,8 +101,8 @@ func (p *pool) close() {
 	p.changed.Broadcast()
 }
 
-// segment is a piece of the way to a vertex that was handed over, behind another
-// piece. It does not change.
+// segment is a piece of the path to a vertex that was handed over, after another piece. It does
+// not change.
 type segment struct {
 	before *segment
 	path   []vertex
@@ -112,7 +112,7 @@ type segment struct {
 // shrunk below its end.
 const segmentSize = 512
 
-// vertices returns the whole way.
+// vertices returns the whole path.
 func (g *segment) vertices() []vertex {
 	n := 0
 	for h := g; h != nil; h = h.before {
@@ -126,7 +126,7 @@ func (g *segment) vertices() []vertex {
 	return vs
 }
 
-// freeze returns the way to the vertex on top of the stack.
+// freeze returns the path to the vertex on top of the stack.
 func (w *worker) freeze() *segment {
 	if w.frozen == nil {
 		w.frozen = w.prefix

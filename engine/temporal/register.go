@@ -170,7 +170,7 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 	return out, nil
 }
 
-// tell returns a result in the words of package engine.
+// tell translates a result to package engine.
 func (r *Result) tell(reduction Reduction, among string) engine.PropertyResult {
 	if r.Property.Whole {
 		reduction = None

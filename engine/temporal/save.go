@@ -18,23 +18,20 @@ import (
 	"cpor/trace"
 )
 
-// What a check keeps of itself is what it has found out about the properties and conjuncts
-// before, and the search at hand as it is: the store, the colors, and the stacks of
-// the workers. A search breaks off where a worker would continue with the next vertex of its
-// stack; what a limit or a signal breaks off within an expansion is expanded again. So, with
-// one worker, it continues exactly as it would have done.
+// A check saves its results for earlier properties and conjuncts, and the current search: the
+// store, the colors, and the stacks of the workers. A search stops where a worker would continue
+// with the next vertex of its stack; an interrupted expansion is repeated. So with one worker,
+// it continues exactly as it would have done.
 //
-// The stacks belong to the workers, whose colors the vertices on them have. With more
-// workers the new ones begin where all begin, with an empty stack. With fewer of them the stacks
-// that are left over are worked off by turns (exploration.slots), and their workers take
-// nothing new: so the argument of the algorithm, which does not say how fast
-// a worker is, holds as it stands.
+// The stacks belong to the workers, whose colors the vertices on them have. With more workers,
+// the new ones begin with an empty stack. With fewer, the remaining stacks are finished in turns
+// (exploration.slots), and their workers take nothing new. The correctness argument does not
+// depend on the speed of workers, so it still holds.
 //
-// What comes after a search is short or bounded (the lasso that is shown, whether the pass is
-// vacuous) and is done again. So is the decomposition for strong fairness, behind the
-// product, which is kept.
+// The work after a search (the lasso to show, whether the pass is vacuous) is short or bounded,
+// and is repeated. So is the decomposition for strong fairness; its product is saved.
 
-// saved is what a check keeps besides the store, the colors and the stacks.
+// saved is what a check saves besides the store, the colors and the stacks.
 type saved struct {
 	Property int // the one at hand
 	Done     []savedResult
@@ -141,7 +138,7 @@ func newKeeping(sys system.System, props []engine.Property, c *engine.Checkpoint
 	return k, nil
 }
 
-// start takes the place for checkpoints, when nothing can be refused any more.
+// start opens the directory for checkpoints, when nothing can be refused any more.
 func (k *keeping) start() error {
 	if k.begun {
 		return nil
@@ -150,7 +147,7 @@ func (k *keeping) start() error {
 	return k.c.Start()
 }
 
-// keep returns what is kept of a result.
+// keep returns what is saved of a result.
 func (r *Result) keep() savedResult {
 	s := savedResult{Result: *r}
 	if x := r.Counterexample; x != nil {
@@ -163,7 +160,7 @@ func (r *Result) keep() savedResult {
 	return s
 }
 
-// recall makes the result that keep was given, and checks what it shows.
+// recall restores the result that keep was given, and checks its counterexample.
 func (s *savedResult) recall(p engine.Property, sys system.System, o *Options) (*Result, error) {
 	r := &s.Result
 	r.Property = p
@@ -227,8 +224,7 @@ func (c *checker) explore(s *exploration, n int) error {
 	}
 }
 
-// undo takes back that workers have claimed states on which they were not able to decide.
-// None is at work.
+// undo revokes the claims of workers on states that they could not decide. None is running.
 func (s *exploration) undo() {
 	for _, w := range s.workers {
 		if !w.opening || !w.x.undecided {
@@ -240,7 +236,7 @@ func (s *exploration) undo() {
 		} else {
 			ref = w.stack.top().ref
 		}
-		e := s.colours.lock(ref)
+		e := s.colors.lock(ref)
 		e.erase(bitClaimed)
 		e.unlock()
 		w.x.undecided = false
@@ -248,7 +244,7 @@ func (s *exploration) undo() {
 	}
 }
 
-// save writes the check as it is. No worker is at work.
+// save writes the check. No worker is running.
 func (c *checker) save(w io.Writer, s *exploration, n int) error {
 	k := c.keeping
 	automaton, err := json.Marshal(s.a)
@@ -314,7 +310,7 @@ func (c *checker) save(w io.Writer, s *exploration, n int) error {
 		return err
 	}
 	a := &archive{w: bufio.NewWriter(w)}
-	a.colours(s.colours)
+	a.colors(s.colors)
 	for _, w := range s.workers {
 		a.worker(w)
 	}
@@ -330,8 +326,8 @@ func (c *checker) save(w io.Writer, s *exploration, n int) error {
 	return a.w.Flush()
 }
 
-// resume takes up the search that save has written: c.store is made, and s prepared for
-// as many workers as that had, at least.
+// resume restores the search that save has written. c.store exists, and s is prepared for at
+// least as many workers.
 func (c *checker) resume(s *exploration) error {
 	from := c.keeping.from
 	automaton, err := json.Marshal(s.a)
@@ -346,13 +342,13 @@ func (c *checker) resume(s *exploration) error {
 		s.fault = &fault{f.Path, f.Thread, f.Alt, f.Violation}
 	}
 	a := &archive{r: bufio.NewReader(c.keeping.c.From)}
-	old := s.colours
+	old := s.colors
 	if n := len(from.Workers); n != len(s.workers) {
-		old = newColours(s.colours.fields, s.vertices(), s.eachOf(n))
+		old = newColors(s.colors.fields, s.vertices(), s.eachOf(n))
 	}
-	a.colours(old)
-	if a.err == nil && old != s.colours {
-		s.recolour(old, len(from.Workers))
+	a.colors(old)
+	if a.err == nil && old != s.colors {
+		s.recolor(old, len(from.Workers))
 	}
 	for i, f := range from.Workers {
 		w := s.workers[i]
@@ -395,7 +391,7 @@ func (c *checker) resume(s *exploration) error {
 	return nil
 }
 
-// impossible tells whether what was read of a worker cannot have been written.
+// impossible reports whether what was read of a worker cannot have been written.
 func (w *worker) impossible(s *exploration) bool {
 	return w.red < -1 || w.red > w.stack.n || w.opening && s.whole == nil && w.stack.n == 0
 }
@@ -427,9 +423,9 @@ func (a *archive) segment(segments []*segment, n int) *segment {
 var errNoRoom = &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory " +
 	"allows"}
 
-// recolour takes over the colors of a search with fewer workers, n.
-func (s *exploration) recolour(old *colours, n int) {
-	was := &exploration{nested: s.nested, pinks: s.pinks, workers: make([]*worker, n), colours: old}
+// recolor takes over the colors of a search with fewer workers, n.
+func (s *exploration) recolor(old *colors, n int) {
+	was := &exploration{nested: s.nested, pinks: s.pinks, workers: make([]*worker, n), colors: old}
 	vertices := uint32(s.vertices())
 	for i := range old.shards {
 		slots := old.shards[i].slots
@@ -439,7 +435,7 @@ func (s *exploration) recolour(old *colours, n int) {
 			if ref == 0 {
 				continue
 			}
-			e := s.colours.lock(statestore.Ref(ref))
+			e := s.colors.lock(statestore.Ref(ref))
 			e.set(0, old.fields, o.get(0, old.fields))
 			move := func(from, to int) {
 				if o.has(from) {
@@ -464,8 +460,8 @@ func (s *exploration) recolour(old *colours, n int) {
 	}
 }
 
-// archive writes what is not JSON, or reads it: the same code says for both what it is
-// and in which order it comes. After an error it does nothing any more.
+// archive writes or reads what is not JSON: the same code defines content and order for both.
+// After an error it does nothing.
 type archive struct {
 	w   *bufio.Writer // nil: it reads
 	r   *bufio.Reader
@@ -521,8 +517,8 @@ func (a *archive) length(n *int) {
 	}
 }
 
-// colours is a table of colors, without its free places.
-func (a *archive) colours(c *colours) {
+// colors is a table of colors, without its free places.
+func (a *archive) colors(c *colors) {
 	var entries []uint32
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -552,8 +548,8 @@ func (a *archive) colours(c *colours) {
 		for at := 0; at < len(entries) && a.err == nil; at += c.words {
 			e := entries[at : at+c.words]
 			key := (uint64(e[0]) | uint64(e[1])<<32) & refMask
-			if key == 0 || colourHash(key)>>56 != uint64(i) {
-				a.fail("a colour")
+			if key == 0 || colorHash(key)>>56 != uint64(i) {
+				a.fail("a color")
 				return
 			}
 			copy(s.place(c, key), e)

@@ -66,9 +66,9 @@ func (s *exploration) hold(out []arc) {
 	s.stacks.Add(int64(len(out))*int64(unsafe.Sizeof(arc{})) + 128)
 }
 
-// strongly searches for a reachable cycle of the product that is accepting and strongly
-// fair: see the package documentation. It is the counterpart of run, with one worker. The product
-// can be saved while it is built; to take vertices away begins again then.
+// strongly searches for a reachable cycle of the product that is accepting and strongly fair:
+// see the package documentation. It is the counterpart of run, with one worker. The product can
+// be saved while it is built; a resumed search removes vertices from the beginning.
 func (s *exploration) strongly(watch *engine.Watch) (err error) {
 	s.watch = watch
 	ctx := watch.Context()
@@ -97,7 +97,7 @@ func (s *exploration) strongly(watch *engine.Watch) (err error) {
 	return s.err
 }
 
-// build makes the product, or what is missing of it. It returns false if the search has to stop.
+// build makes the product, or what is missing of it. It returns false if the search must stop.
 func (g *whole) build(s *exploration) bool {
 	w := s.workers[0]
 	x := w.x
@@ -163,9 +163,9 @@ func (g *whole) path(v int) []statestore.Ref {
 	return refs
 }
 
-// fair returns a lasso whose loop is accepting and strongly fair; nil if there is none.
-// It takes away vertices through which no such loop leads, until none is left or a
-// component has one that leads through all of it.
+// fair returns a lasso whose loop is accepting and strongly fair; nil if there is none. It
+// removes vertices that no such loop visits, until none is left or a component has a loop
+// through all of it.
 func (g *whole) fair(s *exploration) *strongLasso {
 	left := make([]bool, len(g.vertices))
 	for v := range left {
@@ -200,15 +200,15 @@ func (g *whole) fair(s *exploration) *strongLasso {
 	return nil
 }
 
-// component is what matters of a strongly connected component: whether it has a cycle and an
-// accepting vertex, which threads are enabled somewhere in it, and which move within it.
+// component describes a strongly connected component: whether it has a cycle and an accepting
+// vertex, which threads are enabled somewhere in it, and which move within it.
 type component struct {
 	first          int // its first vertex
 	cycle, accepts bool
 	on, takes      threadSet
 }
 
-// hasLoop tells whether a loop through all of the component is accepting and strongly fair.
+// hasLoop reports whether a loop through all of the component is accepting and strongly fair.
 func (c *component) hasLoop() bool { return c.cycle && c.accepts && c.on.within(c.takes) }
 
 // sum returns the components by their numbers; comp has those of vertices.
@@ -278,9 +278,9 @@ type strongLasso struct {
 	stem, loop []trace.Step
 }
 
-// lasso returns an execution that comes to the component of a vertex on a shortest way and
-// goes round in it, past an accepting vertex, so that every thread moves that is enabled
-// anywhere in the component.
+// lasso returns an execution that reaches the component of a vertex on a shortest path and loops
+// in it through an accepting vertex, so that every thread that is enabled anywhere in the
+// component moves.
 func (g *whole) lasso(v int, comp []int) *strongLasso {
 	r := &round{g: g, comp: comp, at: v, accepted: g.accepting[v]}
 	var missing threadSet
@@ -335,7 +335,7 @@ type round struct {
 	accepted bool // an accepting vertex was met
 }
 
-// here tells whether a vertex is in the component.
+// here reports whether a vertex is in the component.
 func (r *round) here(u int) bool { return r.comp[u] == r.comp[r.at] }
 
 // along walks along an arc.
@@ -347,7 +347,7 @@ func (r *round) along(a arc) {
 	}
 }
 
-// walk walks to the nearest vertex that will do.
+// walk walks to the nearest suitable vertex.
 func (r *round) walk(will func(u int) bool) {
 	dist, before, by := r.g.breadthFirst([]int{r.at}, r.here)
 	to := -1
@@ -365,7 +365,7 @@ func (r *round) walk(will func(u int) bool) {
 	}
 }
 
-// take takes an arc from here, within the component, that will do.
+// take takes a suitable arc from here, within the component.
 func (r *round) take(will func(a arc) bool) {
 	arcs := r.g.arcs[r.at]
 	r.along(arcs[slices.IndexFunc(arcs, func(a arc) bool { return r.here(a.to) && will(a) })])

@@ -12,29 +12,29 @@ import (
 	"cpor/system"
 )
 
-// A formula that holds can hold because of a part that never changes: the left side of
-// an implication that is never true, a label of a thread that does not exist. Then
-// the rest of the formula does not matter, and the pass says nothing of it (Beer,
-// Ben-David, Eisner, Rodeh 2001: it is vacuous in the rest).
+// A formula can hold because of a part that never changes, such as the left side of an
+// implication that is never true, or a label of a thread that does not exist. Then the rest of
+// the formula does not matter, and the pass says nothing about it (Beer, Ben-David, Eisner,
+// Rodeh 2001: it is vacuous in the rest).
 //
-// Which parts never change is found out by a search of its own in the plain semantics: a
-// reduced graph lacks states, and a product lacks those after which the formula cannot be
-// violated. It ends as soon as each part was seen to change, which mostly is soon;
-// where it comes to its bound before, nothing is said.
+// A separate search in the plain semantics finds out which parts never change, because a reduced
+// graph lacks states, and a product lacks those after which the formula cannot be violated. It
+// ends when each part has changed, usually soon. If it reaches its bound first, nothing is
+// reported.
 const (
 	vacuityStates = 1 << 17
 	vacuityWords  = 1 << 22
 )
 
-// constant is a part of a conjunct without temporal operators; if it always holds, the
-// conjunct does, whatever its other parts are.
+// constant is a part of a conjunct without temporal operators that makes the conjunct true if it
+// always holds.
 type constant struct {
 	conjunct ltl.Formula
 	part     ltl.Formula
 }
 
-// vacuous says for each conjunct of a formula that holds whether it says nothing, in words;
-// all tells whether that is so of the whole formula.
+// vacuous describes, for each conjunct of a formula that holds, whether it is vacuous. all
+// reports whether the whole formula is.
 func (c *checker) vacuous() (why []string, all bool) {
 	var open []constant
 	conjuncts := conjuncts(c.p.Formula)
@@ -94,7 +94,7 @@ func deciding(f ltl.Formula) []ltl.Formula {
 	}
 	var walk func(g ltl.Formula)
 	walk = func(g ltl.Formula) {
-		// That the right side of -> always holds is no fault: [] (ended -> !failed).
+		// A right side of -> that always holds is not suspicious: [] (ended -> !failed).
 		if g.Op() == ltl.OpImplies && g.Operands()[0].Is(ltl.Boolean) {
 			if left := g.Operands()[0]; left.Op() == ltl.OpAnd {
 				for _, o := range left.Operands() {
@@ -181,8 +181,7 @@ func assume(f, p ltl.Formula) ltl.Formula {
 	return f
 }
 
-// unchanging returns those of the parts that hold in every state that the program can
-// reach; none if that is not known.
+// unchanging returns the parts that hold in every reachable state; none if that is unknown.
 func (c *checker) unchanging(open []constant) []constant {
 	seen := map[[2]uint64]bool{}
 	seeds := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
@@ -237,8 +236,7 @@ func (c *checker) unchanging(open []constant) []constant {
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// holds evaluates a part in the live state; one that cannot be evaluated is taken to
-// change.
+// holds evaluates a part in the live state. A part that cannot be evaluated counts as changing.
 func (c *checker) holds(labels system.Temporal, f ltl.Formula) bool {
 	ok := true
 	var eval func(f ltl.Formula) bool

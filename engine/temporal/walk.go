@@ -8,18 +8,18 @@ import (
 	"cpor/system"
 )
 
-// A depth-first search that takes a wrong turn early may see everything else before it finds
-// an accepting cycle that is near. So each worker gives a small share of its work to random
-// walks through the product, which are independent of the search: they mark nothing, and
-// what they find is a lasso like any other.
+// A depth-first search that takes a wrong turn early may see everything else before it finds an
+// accepting cycle that is near. So each worker spends a small share of its work on random walks
+// through the product. They are independent of the search and mark nothing, and what they find
+// is a lasso like any other.
 //
 // The threads of a walk move in any order at first. From some step on only some of them move,
-// for most cycles that violate a property are of few threads while the others stand still.
-// A walk does not know of fairness, so there are none with it.
+// because most cycles that violate a property involve few threads. A walk ignores fairness, so
+// there are none with it.
 
 const (
-	// walkShare is for how many transitions a worker walks one step, once it walks: small
-	// searches are as if there were no walks.
+	// walkShare is the number of transitions per step of a walk, once a worker walks. Small
+	// searches have no walks.
 	walkShare = 32
 	// walkTurn is the number of steps of a turn, and walkLength the most that a walk takes.
 	walkTurn, walkLength = 256, 1 << 12
@@ -125,7 +125,7 @@ func (r *walker) step() bool {
 		r.on = false
 		return true
 	}
-	// The automaton reads the letter of the state that it leaves.
+	// The automaton reads the letter of the state it leaves.
 	q, arcs := uint32(0), 0
 	for _, t := range s.a.Out[r.at[last]] {
 		if t.Label.Matches(x.letter) {
@@ -145,7 +145,7 @@ func (r *walker) step() bool {
 		return true
 	}
 	if r.accept < i {
-		// The walk goes on behind the cycle, which is forgotten.
+		// The walk continues after the cycle, which is forgotten.
 		for k := i + 1; k < len(r.at); k++ {
 			delete(r.seen, r.hash(r.state(k), r.at[k]))
 		}

@@ -112,9 +112,9 @@ func (g *graph) minimalWeak(limit int) *graph {
 	// Löding's colors, from the bottom up: the largest one that is not above those of the
 	// successors and is even in an accepting component, odd in a rejecting one. States
 	// without a cycle have a parity, too, which makes equivalent states agree.
-	colour := make([]int, s.count)
-	for c := range colour {
-		colour[c] = 2*s.count + 2
+	color := make([]int, s.count)
+	for c := range color {
+		color[c] = 2*s.count + 2
 	}
 	order := s.upwards()
 	for len(order) > 0 {
@@ -122,15 +122,15 @@ func (g *graph) minimalWeak(limit int) *graph {
 		n := 0
 		for n < len(order) && s.comp[order[n]] == c {
 			for _, e := range r.out[order[n]] {
-				colour[c] = min(colour[c], colour[s.comp[e.dst]])
+				color[c] = min(color[c], color[s.comp[e.dst]])
 			}
 			n++
 		}
-		if s.cyclic[c] && colour[c]&1 == 0 != d.acceptsCycle(order[0], s.comp) {
-			colour[c]--
+		if s.cyclic[c] && color[c]&1 == 0 != d.acceptsCycle(order[0], s.comp) {
+			color[c]--
 		}
 		for _, q := range order[:n] {
-			r.final[q] = colour[c]&1 == 0
+			r.final[q] = color[c]&1 == 0
 		}
 		order = order[n:]
 	}

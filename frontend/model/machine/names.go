@@ -388,7 +388,7 @@ func (r *renamer) refine(rank []int32) bool {
 		if !alike {
 			return false
 		}
-		r.colour(rank)
+		r.color(rank)
 		split = false
 		for from := 0; from < len(r.order); {
 			to := from + 1
@@ -417,8 +417,8 @@ func (r *renamer) refine(rank []int32) bool {
 	return true
 }
 
-// colour hashes for each vertex the ranks of those that it is in edges with.
-func (r *renamer) colour(rank []int32) {
+// color hashes for each vertex the ranks of those that it is in edges with.
+func (r *renamer) color(rank []int32) {
 	r.hash = append(r.hash[:0], make([]uint64, len(rank))...)
 	for i := range r.edges {
 		e := &r.edges[i]

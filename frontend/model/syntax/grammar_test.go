@@ -226,7 +226,7 @@ func TestGrammarInEngine(t *testing.T) {
 	}
 	g := readGrammar(t)
 	// Scopes of meta. have no color; the engine gives them to what stands inside, too.
-	coloured := func(scope string) string {
+	colored := func(scope string) string {
 		if strings.HasPrefix(scope, "meta.") {
 			return ""
 		}
@@ -250,7 +250,7 @@ func TestGrammarInEngine(t *testing.T) {
 			units := 0
 			for i, r := range line {
 				// White space has no color.
-				if got := scope[units]; !unicode.IsSpace(r) && coloured(got) != coloured(
+				if got := scope[units]; !unicode.IsSpace(r) && colored(got) != colored(
 					own[at+i]) && differ < 3 {
 					differ++
 					t.Errorf("%s:%d:%d: %q has the scope %q in the engine, and %q here", file, k+1,

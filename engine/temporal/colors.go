@@ -8,31 +8,31 @@ import (
 	"cpor/statestore"
 )
 
-// colours holds some bits for each program state that a search has reached: what the cycle proviso
-// must know of the state, and the colors of its vertices in the product. It is a hash table in
-// shards with a lock each. An entry is a few 32-bit words: the state's reference in the lowest
-// refBits bits, followed by the bits. So a state with one worker and a small automaton takes 8 or
-// 12 bytes and a share of the table's free space, besides the store.
+// colors holds some bits for each program state that a search has reached: what the cycle
+// proviso must know about the state, and the colors of its vertices in the product. It is a hash
+// table in shards with a lock each. An entry is a few 32-bit words: the state's reference in the
+// lowest refBits bits, followed by the bits. So a state with one worker and a small automaton
+// takes 8 or 12 bytes and a share of the table's free space, besides the store.
 //
 // Library maps take 16 bytes and more for the key alone, and cannot read and change an entry in one
 // locked step without a pointer for each.
-type colours struct {
+type colors struct {
 	words  int // of an entry
 	fields int // bits of the state itself
 	each   int // bits of a vertex
-	shards [colourShards]colourShard
+	shards [colorShards]colorShard
 	held   atomic.Int64 // bytes
 }
 
 const (
 	refBits       = 58 // a reference of the Tree store is not longer
-	colourShards  = 256
-	colourGrowth  = 1.25
-	colourMaxLoad = 0.88
+	colorShards  = 256
+	colorGrowth  = 1.25
+	colorMaxLoad = 0.88
 	firstEntries  = 8
 )
 
-type colourShard struct {
+type colorShard struct {
 	mu    sync.Mutex
 	slots []uint32
 	size  uint64 // entries there is room for
@@ -41,36 +41,36 @@ type colourShard struct {
 	_     [8]byte
 }
 
-// newColours returns a table for states with so many bits, and so many vertices of so many bits
-// each.
-func newColours(fields, vertices, each int) *colours {
-	c := &colours{fields: fields, each: each, words: (refBits + fields + vertices*each + 31) / 32}
+// newColors returns a table for states with so many bits, and so many vertices of that many
+// bits each.
+func newColors(fields, vertices, each int) *colors {
+	c := &colors{fields: fields, each: each, words: (refBits + fields + vertices*each + 31) / 32}
 	for i := range c.shards {
 		// The shards have different sizes, so that they do not all grow at once.
-		c.shards[i].alloc(c, firstEntries+firstEntries*uint64(i)/colourShards)
+		c.shards[i].alloc(c, firstEntries+firstEntries*uint64(i)/colorShards)
 	}
 	return c
 }
 
-func (s *colourShard) alloc(c *colours, size uint64) {
-	s.size, s.limit = size, uint64(float64(size)*colourMaxLoad)
+func (s *colorShard) alloc(c *colors, size uint64) {
+	s.size, s.limit = size, uint64(float64(size)*colorMaxLoad)
 	s.slots = make([]uint32, size*uint64(c.words))
 	c.held.Add(int64(4 * len(s.slots)))
 }
 
 // bytes returns the memory that the table holds.
-func (c *colours) bytes() uint64 { return uint64(c.held.Load()) }
+func (c *colors) bytes() uint64 { return uint64(c.held.Load()) }
 
 // entry is the locked entry of a state.
 type entry struct {
-	shard *colourShard
+	shard *colorShard
 	words []uint32
 	fresh bool // it was made just now
 }
 
 // lock returns the entry of a state, a new one if it has none. The caller
 // unlocks it and uses it no more.
-func (c *colours) lock(ref statestore.Ref) entry {
+func (c *colors) lock(ref statestore.Ref) entry {
 	s, e := c.find(ref)
 	if e != nil {
 		return entry{s, e, false}
@@ -84,8 +84,8 @@ func (c *colours) lock(ref statestore.Ref) entry {
 	return entry{s, e, true}
 }
 
-// look returns the entry of a state if it has one; if not, nothing is locked.
-func (c *colours) look(ref statestore.Ref) (entry, bool) {
+// look returns the locked entry of a state; if it has none, nothing is locked.
+func (c *colors) look(ref statestore.Ref) (entry, bool) {
 	s, e := c.find(ref)
 	if e == nil {
 		s.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *colours) look(ref statestore.Ref) (entry, bool) {
 	return entry{s, e, false}, true
 }
 
-func colourHash(ref uint64) uint64 {
+func colorHash(ref uint64) uint64 {
 	ref *= 0x9e3779b97f4a7c15
 	ref ^= ref >> 32
 	return ref * 0xd6e8feb86659fd93
@@ -103,8 +103,8 @@ func colourHash(ref uint64) uint64 {
 const refMask = 1<<refBits - 1
 
 // find locks the shard of a state and looks for the entry.
-func (c *colours) find(ref statestore.Ref) (*colourShard, []uint32) {
-	h := colourHash(uint64(ref))
+func (c *colors) find(ref statestore.Ref) (*colorShard, []uint32) {
+	h := colorHash(uint64(ref))
 	s := &c.shards[h>>56]
 	s.mu.Lock()
 	w := uint64(c.words)
@@ -123,9 +123,9 @@ func (c *colours) find(ref statestore.Ref) (*colourShard, []uint32) {
 }
 
 // place returns the free slot for a reference that is not there.
-func (s *colourShard) place(c *colours, ref uint64) []uint32 {
+func (s *colorShard) place(c *colors, ref uint64) []uint32 {
 	w := uint64(c.words)
-	for i, _ := bits.Mul64(colourHash(ref)<<8, s.size); ; {
+	for i, _ := bits.Mul64(colorHash(ref)<<8, s.size); ; {
 		e := s.slots[i*w : i*w+w : i*w+w]
 		if (uint64(e[0])|uint64(e[1])<<32)&refMask == 0 {
 			return e
@@ -137,9 +137,9 @@ func (s *colourShard) place(c *colours, ref uint64) []uint32 {
 }
 
 // grow moves the entries to a larger array.
-func (s *colourShard) grow(c *colours) {
+func (s *colorShard) grow(c *colors) {
 	old := s.slots
-	s.alloc(c, uint64(float64(s.size)*colourGrowth)+2)
+	s.alloc(c, uint64(float64(s.size)*colorGrowth)+2)
 	for at := 0; at < len(old); at += c.words {
 		e := old[at : at+c.words]
 		if key := (uint64(e[0]) | uint64(e[1])<<32) & refMask; key != 0 {
@@ -149,7 +149,7 @@ func (s *colourShard) grow(c *colours) {
 	c.held.Add(-int64(4 * len(old)))
 }
 
-// unlock gives the entry back.
+// unlock releases the entry.
 func (e *entry) unlock() { e.shard.mu.Unlock() }
 
 // get returns a field of the entry, width bits from bit at on.
@@ -161,7 +161,7 @@ func (e *entry) get(at, width int) (v uint32) {
 	return v
 }
 
-// set gives a field of the entry a value.
+// set sets a field of the entry.
 func (e *entry) set(at, width int, v uint32) {
 	for i := range width {
 		b := refBits + at + i
@@ -181,7 +181,7 @@ func (e *entry) mark(at int) {
 	e.words[b>>5] |= 1 << (b & 31)
 }
 
-// erase takes one bit away.
+// erase clears one bit.
 func (e *entry) erase(at int) {
 	b := refBits + at
 	e.words[b>>5] &^= 1 << (b & 31)
