@@ -25,11 +25,11 @@ type colors struct {
 }
 
 const (
-	refBits       = 58 // a reference of the Tree store is not longer
+	refBits      = 58 // a reference of the Tree store is not longer
 	colorShards  = 256
 	colorGrowth  = 1.25
 	colorMaxLoad = 0.88
-	firstEntries  = 8
+	firstEntries = 8
 )
 
 type colorShard struct {

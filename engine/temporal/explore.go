@@ -91,7 +91,7 @@ type exploration struct {
 	levels  uint32
 
 	store   statestore.Store
-	colors *colors
+	colors  *colors
 	workers []*worker
 	budget  uint64       // bytes; 0: no limit
 	stacks  atomic.Int64 // bytes
