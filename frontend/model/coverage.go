@@ -12,12 +12,12 @@ import (
 	"cpor/system"
 )
 
-// Coverage tells what explorations of the model have executed so far, and what not.
-// What constants decide is left out: it is there for other values of them.
+// Coverage returns what explorations of the model have executed so far, and what not. Code that
+// constants rule out is omitted: it is for other values of them.
 func (m *Model) Coverage() *frontend.Coverage { return m.coverage(m.sys.Places()) }
 
-// CoverageSoFar is Coverage while explorations are at work: what had been executed when it
-// was asked for before. What has no count then need not stay so.
+// CoverageSoFar is Coverage while explorations are running. It returns the state at the previous
+// call. What has no count yet may get one.
 func (m *Model) CoverageSoFar() *frontend.Coverage { return m.coverage(m.sys.PlacesSoFar()) }
 
 func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Coverage {
@@ -30,7 +30,7 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 		x, y := &cover.Spots[a], &cover.Spots[b]
 		return cmp.Or(cmp.Compare(x.Pos, y.Pos), cmp.Compare(x.Kind, y.Kind))
 	})
-	// by region: the statement that the last ones stand behind
+	// by region: the statement before the last ones
 	group, behind := map[int]int{}, map[int]int{}
 	for _, i := range order {
 		s := &cover.Spots[i]
@@ -83,7 +83,7 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 	return c
 }
 
-// neverWith says of a statement that it is never executed, and so many after it.
+// neverWith says that a statement, and that many after it, are never executed.
 func neverWith(more int) string {
 	if more == 1 {
 		return "is never executed, nor is the statement after it"
@@ -91,8 +91,8 @@ func neverWith(more int) string {
 	return fmt.Sprintf("is never executed, nor are the %d statements after it", more)
 }
 
-// around tells whether everything around a spot was executed, and whether constants have a say in
-// that.
+// around reports whether everything around a spot was executed, and whether that depends on
+// constants.
 func around(cover *compile.Cover, counts []uint64, spot int) (executed, fixed bool) {
 	executed = true
 	fixed = cover.Spots[spot].Fixed
@@ -103,8 +103,7 @@ func around(cover *compile.Cover, counts []uint64, spot int) (executed, fixed bo
 	return executed, fixed
 }
 
-// empty returns the quantifiers of invariants that range over nothing, with these
-// constants.
+// empty returns the quantifiers of invariants that range over nothing with these constants.
 func (m *Model) empty() []frontend.Never {
 	var out []frontend.Never
 	for e, b := range m.resolved.Bounds {

@@ -1,9 +1,8 @@
 // Package model loads models written in cpor's language (docs/language.md).
 //
-// It is the front door of the packages below it, through which a model goes in
-// this order: syntax parses the text, resolve finds out what names and types
-// mean and takes parameters in, compile translates to the instructions of a
-// machine, and machine executes them as a [system.System].
+// It is the front door of the packages below it. They process a model in this order: syntax
+// parses the text, resolve resolves names and types and applies parameters, compile translates
+// to the instructions of a machine, and machine executes them as a [system.System].
 package model
 
 import (
@@ -16,7 +15,7 @@ import (
 	"cpor/system"
 )
 
-// Options are what a user sets besides the file.
+// Options are what the user sets besides the file.
 type Options struct {
 	// Params overrides top-level constants by name: -D NAME=VALUE.
 	Params map[string]string
@@ -61,7 +60,7 @@ func load(f *source.File, o Options) (*Model, error) {
 	return &Model{sys: s, resolved: r, files: files}, nil
 }
 
-// System returns the model as explorers see it.
+// System returns the model as a system.
 func (m *Model) System() system.System { return m.sys }
 
 // Properties returns the temporal properties in the order of the file. The atoms

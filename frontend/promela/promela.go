@@ -216,7 +216,7 @@ func properties(p *program.Program, s *machine.System, opts machine.Options) ([]
 	return props, nil
 }
 
-// labels tells whether processes have accept and progress labels.
+// labels reports whether processes have accept and progress labels.
 func labels(p *program.Program) (accept, progress bool) {
 	for _, pr := range p.Procs {
 		for _, s := range pr.States {

@@ -7,7 +7,7 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// blocking tells how a segment of these instructions may block.
+// blocking returns how a segment of these instructions may block.
 func (p *Program) blocking(code []int) system.Blocking {
 	data := false
 	how := system.Nonblocking
@@ -29,7 +29,7 @@ func (p *Program) blocking(code []int) system.Blocking {
 	return how
 }
 
-// shape tells what a segment of these instructions can be from state to state.
+// shape returns how a segment of these instructions can vary between states.
 func (p *Program) shape(pt *Point, code []int) system.Shape {
 	var s system.Shape
 	if pt.Blocks != system.Nonblocking {
@@ -65,8 +65,8 @@ func (p *Program) count(pt *Point, code []int) segmentCounts {
 	for _, at := range code {
 		in := &p.Code[at]
 		if in.Site >= 0 && !sabotage.Is("shape/failed") {
-			// A transition that fails does not come to what is behind, and leaves the
-			// monitors that its thread is in.
+			// A transition that fails does not reach what follows, and leaves the monitors of
+			// its thread.
 			if p.Monitors {
 				others++
 			}
@@ -98,16 +98,16 @@ func (p *Program) count(pt *Point, code []int) segmentCounts {
 	return segmentCounts{loads, stores, others, named}
 }
 
-// accesses tells whether an operation touches shared locations.
+// accesses reports whether an operation touches shared locations.
 func accesses(op Op) bool {
 	e := &effects[op]
 	return e.Locs > 0 || e.Chan == LookChan || e.Chan == CloseChan || e.Chan == CaseChan ||
 		e.Creates || e.Peeks
 }
 
-// decidesLate tells whether in a segment of these instructions something may
-// be read behind a choice, and another choice come after that: then what was
-// read decides which alternatives there are, although some do not read it.
+// decidesLate reports whether in a segment of these instructions a read may follow a choice, and
+// another choice that read: then the value decides which alternatives exist, although some do
+// not read it.
 func (p *Program) decidesLate(code []int) bool {
 	chooses := func(at int) bool {
 		switch in := p.Code[at]; in.Op {
@@ -138,14 +138,14 @@ func (p *Program) decidesLate(code []int) bool {
 	return false
 }
 
-// choosesCase tells whether a select may have several alternatives: cases, or
-// messages in a bag.
+// choosesCase reports whether a select may have several alternatives: cases, or messages in a
+// bag.
 func (p *Program) choosesCase(in *Instr) bool {
 	cases := p.Selects[in.T]
 	return len(cases) > 1 || slices.ContainsFunc(cases, func(c SelectCase) bool { return c.Bag })
 }
 
-// cyclic tells whether an instruction may come again in its segment.
+// cyclic reports whether an instruction may be repeated in its segment.
 func (p *Program) cyclic(at int) bool {
 	for _, s := range p.next(at, nil) {
 		if slices.Contains(p.reach(s, false), at) {

@@ -6,11 +6,10 @@ import (
 	"cpor/frontend/source"
 )
 
-// Cover says what of the source a program's counters are about. A machine counts the
-// segments that it executes, by the point where they begin, and of the jumps those
-// that are taken and that do not follow from the rest ([Cover.Jumps]); how often each
-// instruction was executed follows from that ([Program.Executed]), and from the
-// instructions how often each [Spot] was.
+// Cover relates a program's counters to the source. A machine counts the segments that it
+// executes, by the point where they begin, and the jumps taken whose counts do not follow from
+// the rest ([Cover.Jumps]). This determines how often each instruction was executed
+// ([Program.Executed]), and the instructions determine it for each [Spot].
 //
 // Counter i < len(Points) counts the segments from point i. Then come the thread types,
 // by the threads that were created, and those executions of init that started threads;
@@ -29,14 +28,14 @@ type Cover struct {
 	index map[spotKey]int
 }
 
-// Spot is a piece of the source that is executed or not. Functions are inlined and
-// quantifiers unrolled, so that it can be at several places of the code.
+// Spot is a piece of the source that is executed or not. Because functions are inlined and
+// quantifiers unrolled, it can be at several places of the code.
 type Spot struct {
 	Kind SpotKind
 	Pos  source.Pos
 	End  source.Pos
 	Name string // of the thread, the function or the invariant; of a branch, how it is called
-	// In is the spot that it can only be executed in, -1 if there is none.
+	// In is the spot that contains it, -1 if there is none.
 	In int
 	// Fixed: constants decide whether it is ever executed, or it belongs to a condition,
 	// so that it may have been executed without being counted.
@@ -48,7 +47,7 @@ type Spot struct {
 	counts []int // counters that are about it as they are
 }
 
-// Counted tells whether reports of coverage count the executions of the spot by line.
+// Counted reports whether reports of coverage count the executions of the spot by line.
 func (s *Spot) Counted() bool {
 	return s.Kind == SpotStatement || s.Kind == SpotAssert || s.Kind == SpotFunc
 }
@@ -76,7 +75,7 @@ type spotKey struct {
 	name string
 }
 
-// spot returns the spot of a node, which it makes if there is none.
+// spot returns the spot of a node, a new one if it has none.
 func (g *gen) spot(kind SpotKind, n syntax.Node, name string, pos, end source.Pos) *Spot {
 	c := &g.p.Cover
 	key := spotKey{kind, n, name}
@@ -91,8 +90,8 @@ func (g *gen) spot(kind SpotKind, n syntax.Node, name string, pos, end source.Po
 	return &c.Spots[i]
 }
 
-// inBranch notes that the code from here on is executed only in a branch, until the
-// function that it returns is called. constant tells whether constants decide on that.
+// inBranch notes that the code from here on is executed only in a branch, until the function
+// that it returns is called. constant reports whether constants decide on that.
 func (g *gen) inBranch(n syntax.Node, name string, pos, end source.Pos,
 	constant bool) (leave func()) {
 	s := g.spot(SpotBranch, n, name, pos, end)
@@ -108,8 +107,8 @@ func (g *gen) within() (leave func()) {
 	return func() { g.region = old }
 }
 
-// covered notes where the code of a statement is: a statement that can wait counts when
-// it has gone on.
+// covered records where the code of a statement is: a statement that can wait counts when it has
+// continued.
 func (g *gen) covered(s syntax.Stmt, from int) {
 	if len(g.p.Code) == from {
 		return // nothing is executed
@@ -145,8 +144,8 @@ func (g *gen) covered(s syntax.Stmt, from int) {
 	}
 }
 
-// canWait notes that the statement is executed when the transition from the last point
-// is, at which it can wait. A block that cannot continue is never executed in part.
+// canWait records that the statement can wait at the last point, and is executed when the
+// transition from there is. A block that cannot continue is never executed in part.
 func (g *gen) canWait() {
 	if g.quiet == 0 {
 		g.waits = int32(len(g.p.Points) - 1)
@@ -235,7 +234,7 @@ func (p *Program) Executed(counters []uint64) []uint64 {
 			}
 		}
 	}
-	// What is not counted goes forward only, so that one pass is enough.
+	// Jumps that are not counted go forward only, so one pass is enough.
 	for at := range p.Code {
 		on := n[at]
 		if f, ok := c.Faults[at]; ok {
@@ -257,8 +256,8 @@ func (p *Program) Executed(counters []uint64) []uint64 {
 	return n
 }
 
-// Count returns how often a spot was executed, by the counters and by what
-// [Program.Executed] makes of them.
+// Count returns how often a spot was executed, from the counters and the result of
+// [Program.Executed].
 func (s *Spot) Count(counters, executed []uint64) uint64 {
 	n := uint64(0)
 	for _, p := range s.points {

@@ -2,34 +2,33 @@ package compile
 
 import "fmt"
 
-// Effect is what an instruction does besides computing a value: what analyses
-// of programs need to know of it.
+// Effect is what an instruction does besides computing a value, as analyses of programs need it.
 type Effect struct {
 	// Regs tells which of A, B and C are registers: r read, w written, - not a
 	// register. D is a register only of Cas; a Select, a Poll, a Go and a Print have others
 	// (see Program.registers).
 	Regs string
-	// Flow tells where control goes.
+	// Flow says where control goes.
 	Flow Flow
 	// Loc is the operand whose register holds the first of Locs shared
 	// locations that are accessed: 'A' or 'B', or 0 if there are none.
 	Loc         byte
 	Locs        int
 	Read, Write bool
-	// Chan tells what is done with the channel in register B, or with those
-	// of the cases of a Select.
+	// Chan says what is done with the channel in register B, or with those of the cases of a
+	// Select.
 	Chan ChanEffect
 	// Creates: a thread. Peeks: something that another thread has.
 	Creates, Peeks bool
 }
 
-// WritesA tells whether the instruction gives register A a new value.
+// WritesA reports whether the instruction gives register A a new value.
 func (e *Effect) WritesA() bool { return e.Regs[0] == 'w' }
 
-// Flow tells where control goes behind an instruction.
+// Flow says where control goes after an instruction.
 type Flow uint8
 
-// The ways on.
+// The kinds of flow.
 const (
 	OnFlow     Flow = iota // to the next instruction
 	JumpFlow               // to A
@@ -38,7 +37,7 @@ const (
 	EndFlow                // the transition ends, or is not enabled
 )
 
-// ChanEffect tells what is done with a channel.
+// ChanEffect says what is done with a channel.
 type ChanEffect uint8
 
 // What is done with a channel.
@@ -50,9 +49,9 @@ const (
 	CaseChan             // the cases of Selects[T] send and receive
 )
 
-// effects has an entry for every operation. An analysis that takes an operation
-// that it does not know for one without effect would be unsound and nobody would
-// notice, so that a missing entry ends the program at its start.
+// effects has an entry for every operation. An analysis that treats an unknown operation as one
+// without effect would be unsound without anyone noticing, so a missing entry ends the program
+// at its start.
 var effects = [numOps]Effect{
 	OpMov: {Regs: "wr-"}, OpAdd: {Regs: "wrr"}, OpSub: {Regs: "wrr"}, OpMul: {Regs: "wrr"},
 	OpArith: {Regs: "wrr"},

@@ -9,8 +9,8 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// isPure tells whether an expression is local computation without an effect:
-// it can be evaluated on either side of a point.
+// isPure reports whether an expression is local computation without an effect: it can be
+// evaluated on either side of a point.
 func (g *gen) isPure(e syntax.Expr) bool {
 	if _, ok := g.constant(e); ok {
 		return true
@@ -87,8 +87,7 @@ func (g *gen) computePure(e syntax.Expr) bool {
 	return false
 }
 
-// purePlace tells whether the address of a variable, field or element is local
-// computation.
+// purePlace reports whether the address of a variable, field or element is local computation.
 func (g *gen) purePlace(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:
@@ -114,7 +113,7 @@ func (g *gen) purePlace(e syntax.Expr) bool {
 	return g.isPure(e)
 }
 
-// isShared tells whether a place is a shared location.
+// isShared reports whether a place is a shared location.
 func (g *gen) isShared(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:
@@ -682,9 +681,9 @@ func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
 	g.here(skip)
 }
 
-// allOf compiles a quantifier over symmetric threads or over names, of which every instance is
-// evaluated: if the first one that decides were the last, what else is evaluated, and
-// so what of the invariant is never executed, would depend on which thread is which.
+// allOf compiles a quantifier over symmetric threads or over names, all of whose instances are
+// evaluated: if evaluation stopped at the first one that decides, the coverage of the invariant
+// would depend on which thread is which.
 func (g *gen) allOf(e *syntax.QuantExpr, to int32, when bool) {
 	truth := map[bool]int64{true: 1}
 	acc := g.temp(boolType)
@@ -843,7 +842,7 @@ func (g *gen) unary(e *syntax.UnaryExpr, dst int32) {
 	}
 }
 
-// ref returns what a property's expression names of a thread, if it does.
+// ref returns what a property's expression names of a thread, if anything.
 func (g *gen) ref(e syntax.Expr) *resolve.ThreadRef {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:
@@ -1141,8 +1140,8 @@ func (g *gen) noRendezvousInAtomic(n syntax.Node, c syntax.Expr) {
 	}
 }
 
-// casLeaves compiles cas of a struct or an array: one transition that compares its scalars
-// and, if all are as they should be, sets them.
+// casLeaves compiles cas of a struct or an array: one transition that compares its scalars and,
+// if all are equal, sets them.
 func (g *gen) casLeaves(e *syntax.CallExpr, dst int32) {
 	pl := g.place(e.Args[0])
 	var vals [2][]value // the old ones and the new ones

@@ -11,8 +11,7 @@ func sortWatched(w []Watch) {
 	sort.Slice(w, func(i, j int) bool { return w[i].Name < w[j].Name })
 }
 
-// registers calls f for every register operand of an instruction; what f
-// returns takes its place.
+// registers replaces every register operand of an instruction by the result of f.
 func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
 	for i, x := range []*int32{&in.A, &in.B, &in.C} {
 		switch effects[in.Op].Regs[i] {
@@ -189,13 +188,12 @@ func (p *Program) varsOf(tt *ThreadType) map[int32]*Var {
 	return m
 }
 
-// forget takes temporary values out of the points at which they are dead: where
-// no execution reads them before they are written again. The generator drops
-// them with their statement, which can end behind the point that follows their
-// last use. A variable with a name stays for as long as its scope, where people
-// look for it.
+// forget removes temporary values from the points at which they are dead: where no execution
+// reads them before they are written again. The generator drops them with their statement, which
+// can end after the point that follows their last use. A variable with a name stays as long as
+// its scope, where users expect it.
 func (p *Program) forget(tt *ThreadType) {
-	// By register, because several temporary values can have the same one.
+	// By register, because several temporary values can share one.
 	temps := map[int32]bool{}
 	for _, v := range tt.Vars {
 		if v.Name == "" && !v.mem {
@@ -243,8 +241,8 @@ func (p *Program) live(code []int, temps map[int32]bool) map[int]map[int32]bool 
 					now[r] = true
 				}
 			}
-			// A case of a select that is not taken leaves its registers as they
-			// were, but then nobody reads them: so they count as written.
+			// A case of a select that is not taken does not change its registers, but then they
+			// are not read, so they count as written.
 			p.eachRegister(in, func(r int32, write bool) {
 				if write {
 					delete(now, r)
@@ -263,7 +261,7 @@ func (p *Program) live(code []int, temps map[int32]bool) map[int]map[int32]bool 
 	return live
 }
 
-// creates tells whether threads of the type create threads.
+// creates reports whether threads of the type create threads.
 func (tt *ThreadType) creates(p *Program) bool {
 	for _, at := range p.reach(tt.Entry, true) {
 		if p.Code[at].Op == OpGo {
@@ -292,8 +290,8 @@ func (p *Program) next(at int, dst []int) []int {
 	return append(dst, at+1)
 }
 
-// reach returns the addresses reachable from an entry, in order; across tells
-// whether points are crossed.
+// reach returns the addresses reachable from an entry, in order; across reports whether points
+// are crossed.
 func (p *Program) reach(entry int, across bool) []int {
 	seen := map[int]bool{entry: true}
 	work := []int{entry}
@@ -404,7 +402,7 @@ func (p *Program) liveness(code []int, vars map[int32]*Var,
 	return live
 }
 
-// liveBehind returns the variables that are live behind an instruction: those of what comes next,
+// liveBehind returns the variables that are live after an instruction: those of its successors,
 // and at an exit those written that are alive at its point.
 func (p *Program) liveBehind(at int, live map[int]map[*Var]bool,
 	written map[*Var]bool) map[*Var]bool {
@@ -424,7 +422,7 @@ func (p *Program) liveBehind(at int, live map[int]map[*Var]bool,
 	return now
 }
 
-// liveBefore makes the variables that are live behind an instruction those that are before it.
+// liveBefore turns the variables that are live after an instruction into those live before it.
 func (p *Program) liveBefore(in Instr, vars map[int32]*Var, now map[*Var]bool) {
 	var reads []*Var
 	p.eachRegister(in, func(r int32, write bool) {
@@ -443,8 +441,7 @@ func (p *Program) liveBefore(in Instr, vars map[int32]*Var, now map[*Var]bool) {
 	}
 }
 
-// conditional tells whether an instruction may leave the registers that it
-// names as written as they were.
+// conditional reports whether an instruction may leave the registers that it writes unchanged.
 func conditional(in Instr) bool { return in.Op == OpSelect }
 
 func (p *Program) eachRegister(in Instr, f func(reg int32, write bool)) {
@@ -459,9 +456,9 @@ func (v *Var) move() Move {
 		Signed: v.Field.Signed}
 }
 
-// exit computes how a segment that starts at from stores its variables before
-// point to. What is alive at both points and not written stays as it is; bits
-// that cannot be set and are not stored need no work.
+// exit computes how a segment that starts at from stores its variables before point to. What is
+// alive at both points and not written stays unchanged; bits that cannot be set and are not
+// stored need no work.
 func (p *Program) exit(from *Point, alive, written map[*Var]bool, to int32) Exit {
 	words := (p.SlotBits + 63) / 64
 	keep := make([]uint64, words)
@@ -516,8 +513,7 @@ func mask(bits int) uint64 {
 // Alive returns the variables that are alive at the point.
 func (pt *Point) Alive() []*Var { return pt.alive }
 
-// FirstLeaf returns what the name of a variable of type t has behind it in the
-// name of the variable's first scalar.
+// FirstLeaf returns the suffix of the name of the first scalar in a variable of type t.
 func FirstLeaf(t *resolve.Type) string {
 	switch {
 	case t == nil:

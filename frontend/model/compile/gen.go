@@ -10,9 +10,8 @@ import (
 	"cpor/system"
 )
 
-// MaxCode is the largest number of instructions of a compiled model. Functions
-// are inlined, so that a chain of functions which call each other twice grows
-// exponentially.
+// MaxCode is the largest number of instructions of a compiled model. Functions are inlined, so a
+// chain of functions that call each other twice grows exponentially.
 const MaxCode = 1 << 20
 
 // gen is the state of the code generator.
@@ -446,8 +445,8 @@ func (g *gen) again(l int32, loop syntax.Node) {
 	g.emit(Instr{Op: OpJmp, A: l, D: rank, Site: g.fault(loop)})
 }
 
-// loopsAround returns the number of loops around, those around the calls of the
-// functions included.
+// loopsAround returns the number of enclosing loops, including those around the calls of the
+// functions.
 func (g *gen) loopsAround() int {
 	n := g.outer
 	for _, t := range g.loops {
@@ -458,12 +457,11 @@ func (g *gen) loopsAround() int {
 	return n
 }
 
-// full tells whether the model is too large; what there is of its code is
-// incomplete then.
+// full reports whether the model is too large; then its code is incomplete.
 func (g *gen) full() bool { return len(g.p.Code) > MaxCode }
 
-// point ends the transition that is being compiled and begins the next one,
-// unless the statement is in an atomic block.
+// point ends the current transition and begins the next one, unless the statement is in an
+// atomic block.
 func (g *gen) point() {
 	if g.quiet > 0 {
 		return
@@ -581,7 +579,7 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 		return
 	}
 	g.stmt, g.text = nil, ""
-	// What properties read of a thread stays when it ends.
+	// What properties read of a thread remains when it ends.
 	alive := g.alive[:0]
 	for _, v := range g.alive {
 		if v.obj != nil && obj.Used[v.obj.Name] {
@@ -652,20 +650,19 @@ func (g *gen) segmentWithin(from, lo, hi int, skip func(at int) bool, f func(at 
 	}
 }
 
-// mayFail tells whether the segment at an address can violate a property.
+// mayFail reports whether the segment at an address can violate a property.
 func (g *gen) mayFail(from int) bool {
 	fails := false
 	g.segment(from, func(in *Instr) { fails = fails || in.Site >= 0 })
 	return fails
 }
 
-// mark gives the first points of a labeled statement its label: those that it
-// comes to before any other one. used tells whether a property names the label.
+// mark gives the first points of a labeled statement its label: those that control reaches
+// before any other one. used says whether a property names the label.
 //
-// A point that is the first one by one way and not by another would be at the
-// label or not by how the thread came there, which its state does not tell; that
-// is refused. The first point of each pass of a loop is one if the first point of
-// the loop is.
+// A point that is the first one on one path and not on another would be at the label depending
+// on the thread's path, which its state does not show; that is refused. The first point of each
+// iteration of a loop is one if the first point of the loop is.
 func (g *gen) mark(lr labelRange, used bool) {
 	name := lr.name.Name
 	end := isEnd(name)
@@ -713,11 +710,11 @@ func (g *gen) mark(lr labelRange, used bool) {
 	}
 }
 
-// isEnd tells whether a thread at a label may end there, as SPIN's processes at theirs.
+// isEnd reports whether a thread may end at a label, as with SPIN's end labels.
 func isEnd(label string) bool { return label == "end" || strings.HasPrefix(label, "end_") }
 
-// behind refuses a label at whose first points what is behind a loop is, too: that is first only
-// if the loop has no pass. back is the jump to the loop's next pass.
+// behind refuses a label whose first points include what follows a loop: that is first only if
+// the loop has no iteration. back is the jump to the loop's next iteration.
 func (g *gen) behind(lr labelRange, back int, first []int32) {
 	top := int(g.labels[g.p.Code[back].A])
 	g.segmentWithin(top, lr.from, lr.to, nil, func(at int) {
@@ -739,7 +736,7 @@ func (g *gen) unclear(label *syntax.Ident) {
 		"about, or make it one transition by atomic { }", label.Name)
 }
 
-// watch makes locations of the local variables and labels that properties name.
+// watch makes locations for the local variables and labels that properties name.
 func (g *gen) watch(tt *ThreadType, obj *resolve.Object) {
 	for _, v := range g.vars {
 		if v.obj == nil || v.mem || v.obj.Owner != obj || !obj.Used[v.obj.Name] {
@@ -775,7 +772,7 @@ func (g *gen) watch(tt *ThreadType, obj *resolve.Object) {
 	}
 }
 
-// end finishes a thread type: the layout of its slot comes when all are known.
+// end finishes a thread type; the layout of its slot follows when all are known.
 func (g *gen) end(tt *ThreadType) {
 	for _, v := range g.vars {
 		if v.Kept || v.mem {

@@ -11,8 +11,8 @@ import (
 	"cpor/system"
 )
 
-// intType returns what arithmetic needs to know of t; bools, pointers and
-// references count as unsigned.
+// intType returns what arithmetic needs to know about t; bools, pointers and references count as
+// unsigned.
 func intType(t *resolve.Type, bitsOf func(*resolve.Type) int) IntType {
 	b := bitsOf(t)
 	it := IntType{Name: t.String(), Bits: b, Signed: t.Kind == resolve.Int && t.Signed}
@@ -260,7 +260,7 @@ func (g *gen) bitsOf(t *resolve.Type) int {
 	return 64
 }
 
-// overlaps tells whether two variables are alive at a common point. points is sorted.
+// overlaps reports whether two variables are alive at a common point. points is sorted.
 func overlaps(a, b *Var) bool {
 	i, j := 0, 0
 	for i < len(a.points) && j < len(b.points) {
@@ -276,8 +276,8 @@ func overlaps(a, b *Var) bool {
 	return false
 }
 
-// freeBits finds the lowest place of width bits from bit from on that does not
-// cross a word and is free, where taken tells whether a bit is.
+// freeBits finds the lowest place of width bits from bit from on that does not cross a word and
+// is free, where taken reports whether a bit is.
 func freeBits(width, from int, taken func(bit int) bool) int {
 	for at := from; ; at++ {
 		if at%64+width > 64 {
@@ -301,8 +301,8 @@ func freeBits(width, from int, taken func(bit int) bool) int {
 // after the first reserved bits, and returns the number of bits in all.
 func (g *gen) layoutFrame(vars []*Var, tt *ThreadType, reserved int) int {
 	end := reserved
-	// What stays in the slot comes first and shares nothing: its fields are
-	// written while a segment runs, when the points say nothing.
+	// Variables that stay in the slot come first and share nothing: their fields are written
+	// while a segment runs, where the points say nothing about them.
 	for _, v := range vars {
 		if !v.mem {
 			continue
@@ -341,8 +341,7 @@ func (g *gen) layoutFrame(vars []*Var, tt *ThreadType, reserved int) int {
 // MaxThreads is the largest number of threads that a model may create.
 const MaxThreads = 1023
 
-// ThreadBits is the width of a thread number plus one when it is not known
-// how many threads there will be.
+// ThreadBits is the width of a thread number plus one when the number of threads is unknown.
 const ThreadBits = 10
 
 // Loc returns the number of a per-thread location of a slot; k counts the

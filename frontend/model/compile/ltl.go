@@ -59,7 +59,7 @@ type LinearTerm struct {
 	Coef int64
 }
 
-// TermKind tells what the value of a Term is.
+// TermKind says what the value of a Term is.
 type TermKind uint8
 
 // The kinds of terms.
@@ -69,7 +69,7 @@ const (
 	TermLen                  // the number of values in channel Index
 )
 
-// Term is a number that comparisons in propositions are made of.
+// Term is a number in comparisons of propositions.
 type Term struct {
 	Kind     TermKind
 	Index    int
@@ -89,7 +89,7 @@ func (g *gen) props() {
 	}
 }
 
-// formulaPart is where in a formula the translation is.
+// formulaPart is the translation's position in a formula.
 type formulaPart struct {
 	under      int // the number of temporal operators around, less 1
 	inside     bool
@@ -168,7 +168,7 @@ func (g *gen) formula(e syntax.Expr, in *formulaPart) ltl.Formula {
 	return ltl.Atom(name)
 }
 
-// temporal tells whether there is a temporal operator in a formula.
+// temporal reports whether there is a temporal operator in a formula.
 func temporal(e syntax.Expr) bool {
 	_, ok := syntax.Find(e, func(x *syntax.TemporalExpr) bool {
 		return x.Op != syntax.Implies && x.Op != syntax.Iff
@@ -176,8 +176,8 @@ func temporal(e syntax.Expr) bool {
 	return ok
 }
 
-// predicate notes a state predicate, whose propositions are in in.atoms, if one
-// of them may fail: those that are sums of numbers cannot.
+// predicate records a state predicate, whose propositions are in in.atoms, if one of them may
+// fail: sums of numbers cannot.
 func (g *gen) predicate(e syntax.Expr, in *formulaPart) {
 	if !slices.ContainsFunc(in.atoms, func(name string) bool {
 		return g.p.Props[g.prop(name)].Linear == nil
@@ -231,7 +231,7 @@ func (g *gen) newProp(name string, e syntax.Expr, jump func(to int32)) {
 	g.p.Props = append(g.p.Props, Prop{Name: name, Pos: e.Pos(), Entry: tt.Entry, Thread: tt})
 }
 
-// stateJump is condJump for state predicates, in which -> and <-> may stand.
+// stateJump is condJump for state predicates, which may contain -> and <->.
 func (g *gen) stateJump(e syntax.Expr, to int32, when bool) {
 	either := func(x, y func(to int32, when bool), or bool) {
 		if or == when {
@@ -294,8 +294,8 @@ func (g *gen) stateJump(e syntax.Expr, to int32, when bool) {
 	g.condJump(e, to, when)
 }
 
-// plain returns a state predicate without quantifiers, -> and <->, with values in
-// the place of the variables of quantifiers: a condition as invariants have it.
+// plain returns a state predicate without quantifiers, -> and <->, with values in place of the
+// variables of quantifiers: a condition as in invariants.
 func (g *gen) plain(e syntax.Expr) syntax.Expr {
 	truth := func(v bool) syntax.Expr { return &syntax.Ident{Name: fmt.Sprint(v)} }
 	not := func(e syntax.Expr) syntax.Expr { return &syntax.UnaryExpr{Op: syntax.Not, X: e} }
@@ -343,8 +343,7 @@ func (g *gen) plain(e syntax.Expr) syntax.Expr {
 	return g.instance(e)
 }
 
-// instance returns an expression with values in the place of the variables of
-// quantifiers.
+// instance returns an expression with values in place of the variables of quantifiers.
 func (g *gen) instance(e syntax.Expr) syntax.Expr {
 	switch x := e.(type) {
 	case *syntax.ParenExpr:
@@ -400,8 +399,8 @@ func (s *sum) add(o *sum, by int64) {
 	s.k += o.k * by
 }
 
-// fits tells whether every value of a sum is one of its expression's type, so that
-// the expression always has a value.
+// fits reports whether every value of a sum is one of its expression's type, so that the
+// expression always has a value.
 func (g *gen) fits(s *sum, e syntax.Expr) bool {
 	lo, hi := s.k, s.k
 	for t, c := range s.coef {
@@ -489,7 +488,7 @@ func (g *gen) linear(e syntax.Expr) *sum {
 	return s
 }
 
-// linearParts is linear without a look at the range of the whole.
+// linearParts is linear without checking the range of the whole.
 func (g *gen) linearParts(e syntax.Expr) *sum {
 	s := &sum{coef: map[int]int64{}}
 	if v, ok := g.constant(e); ok {
@@ -597,14 +596,14 @@ func (g *gen) linearParts(e syntax.Expr) *sum {
 	return nil
 }
 
-// wholeAtom tells whether empty or full stand alone, so that the bound of its
-// value to 0 and 1 does not matter.
+// wholeAtom reports whether empty or full stand alone, so that the bound of its value to 0 and 1
+// does not matter.
 func (g *gen) wholeAtom(x *syntax.CallExpr) bool {
 	e, ok := g.stmt.(syntax.Expr)
 	return ok && unparen(e) == syntax.Expr(x)
 }
 
-// small tells whether an expression is a bool or an integer that a sum may contain.
+// small reports whether an expression is a bool or an integer that a sum may contain.
 func (g *gen) small(e syntax.Expr) bool {
 	t := g.typeOf(e)
 	return t.Kind == resolve.Bool || t.Kind == resolve.Int && t.Bits <= maxTermBits
@@ -719,7 +718,7 @@ func (g *gen) enterCase(c eachCase) {
 	}
 }
 
-// leaveCases takes the variables back.
+// leaveCases removes the variables.
 func (g *gen) leaveCases(list []eachCase) {
 	for _, c := range list {
 		if c.Each != nil {

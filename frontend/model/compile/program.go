@@ -259,16 +259,15 @@ type ThreadType struct {
 	Fields    []Field // of local variables that stay in the slot, by leaf
 	Masks     []uint64
 	Start     Point // Exits of the segment that starts at Entry
-	// Failing is the point at which a thread starts if its local computation
-	// before its first point violates a property, so that a transition of its
-	// own shows the violation; -1 if that cannot be.
+	// Failing is the point at which a thread starts if its local computation before its first
+	// point violates a property, so that a transition of its own shows the violation; -1 if that
+	// is impossible.
 	Failing int32
 	Watched []Watch
 }
 
-// Watch is something of a thread that properties read: a local variable or a
-// label. It is a shared location of its own; a transition that changes it
-// writes it.
+// Watch is what properties read of a thread: a local variable or a label. It is a shared
+// location of its own; a transition that changes it writes it.
 type Watch struct {
 	Name   string
 	Var    *Var   // nil for a label
@@ -360,7 +359,7 @@ type Site struct {
 	Message string // of an assertion or invariant
 }
 
-// IntType is what arithmetic needs to know of an integer type.
+// IntType is what arithmetic needs to know about an integer type.
 type IntType struct {
 	Name     string
 	Bits     int
@@ -368,7 +367,7 @@ type IntType struct {
 	Min, Max int64 // of types below 64 bits
 }
 
-// Stride is what indexing needs to know of an array.
+// Stride is what indexing needs to know about an array.
 type Stride struct {
 	Len    int64
 	Stride int64
@@ -395,8 +394,8 @@ type SelectCase struct {
 	Cond int32   // register with the guard's value
 	Site int32   // of a violation by this case: a send on a closed channel
 	Text string  // the case as it appears in the source, for people
-	// Of a receive: the message must match, it is not taken out, and the channel may be
-	// a bag, so that there may be several messages to receive.
+	// For a receive: the message must match, it is not removed, and the channel may be a bag, so
+	// there may be several messages to receive.
 	Match   []LeafMatch
 	Pattern string // the pattern as it stands in the source; "" if there is none
 	Keep    bool
@@ -456,7 +455,7 @@ type Named struct {
 	Stride int // from the location of a name to that of the next one
 }
 
-// Role tells what a location of a channel is.
+// Role says what a location of a channel is.
 type Role uint8
 
 // The roles.

@@ -29,7 +29,7 @@ func (g *gen) declare(obj *resolve.Object) *binding {
 	return b
 }
 
-// setLeaves stores values into a fresh local variable; nil means zero.
+// setLeaves stores values into a new local variable; nil means zero.
 func (g *gen) setLeaves(b *binding, vs []value) {
 	n := leafCount(b.obj.Type)
 	for i := range n {
@@ -138,8 +138,8 @@ func (g *gen) compileStmt(s syntax.Stmt, label string) {
 	}
 }
 
-// guard compiles a condition that a thread waits for. It reads all in one step, and
-// what is executed in it counts only when it holds; see cover.
+// guard compiles a condition that a thread waits for. It reads everything in one step, and its
+// coverage counts only when it holds; see cover.
 func (g *gen) guard(compile func()) {
 	g.quiet++
 	g.uncounted++
@@ -194,7 +194,7 @@ func (g *gen) define(names []*syntax.Ident, values []syntax.Expr) {
 	}
 }
 
-// isDef tells whether an identifier is where its variable is declared.
+// isDef reports whether an identifier is the declaration of its variable.
 func (g *gen) isDef(id *syntax.Ident) bool {
 	obj := g.r.Uses[id]
 	return obj != nil && obj.Kind == resolve.LocalObj && obj.Pos == id.Pos()
@@ -387,8 +387,8 @@ func (g *gen) update(s syntax.Node, lhs syntax.Expr, op syntax.Op, rhs syntax.Ex
 	g.release(pl)
 }
 
-// ready tells whether an expression is a constant or a local variable in a register: its value
-// is there, and nothing happens when it is taken.
+// ready reports whether an expression is a constant or a local variable in a register: its value
+// is available without any effect.
 func (g *gen) ready(e syntax.Expr) bool {
 	if _, ok := g.constant(e); ok {
 		return true
@@ -578,8 +578,8 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 	g.releaseObject(o)
 }
 
-// condWait compiles wait(c, m): the thread waits for c and unlocks m in one transition,
-// and in the next one, once signaled, it locks m again.
+// condWait compiles wait(c, m): in one transition the thread waits for c and unlocks m; in the
+// next, once signaled, it locks m again.
 func (g *gen) condWait(e *syntax.CallExpr, c *object) {
 	if g.quiet > 0 {
 		g.errorf(e, "wait is not allowed in an atomic block or in init: it gives the mutex up "+
@@ -602,8 +602,8 @@ func (g *gen) condWait(e *syntax.CallExpr, c *object) {
 
 var depthType = &resolve.Type{Kind: resolve.Int, Bits: 8, Name: "uint8"}
 
-// syncStmt compiles synchronized (m) { }: the monitor is entered, and left
-// again on every way out. Which monitor it is, is decided at the beginning.
+// syncStmt compiles synchronized (m) { }: the monitor is entered, and left on every exit. The
+// beginning decides which monitor it is.
 func (g *gen) syncStmt(s *syntax.SyncStmt) {
 	g.header(s, s.Body.Pos())
 	n := len(g.alive)
@@ -628,9 +628,9 @@ func (g *gen) syncStmt(s *syntax.SyncStmt) {
 	g.alive = g.alive[:n]
 }
 
-// leaveMonitors leaves the monitors that were entered after the first n. A return
-// or a break out of an atomic block ends the block before it leaves a monitor that
-// was entered around it. The scopes inside of a monitor end before it is left.
+// leaveMonitors leaves the monitors that were entered after the first n. A return or a break out
+// of an atomic block ends the block before it leaves a monitor that was entered around it. The
+// scopes inside a monitor end before it is left.
 func (g *gen) leaveMonitors(n int) {
 	defer func(quiet int, alive []*Var) { g.quiet, g.alive = quiet, alive }(g.quiet, g.alive)
 	for i := len(g.syncs) - 1; i >= n; i-- {
@@ -643,7 +643,7 @@ func (g *gen) leaveMonitors(n int) {
 	}
 }
 
-// pureLeaves evaluates a value to send: what is pure waits for the point.
+// pureLeaves evaluates a value to send: what is pure is evaluated after the point.
 func (g *gen) pureLeaves(e syntax.Expr) (vs []value, later bool) {
 	if g.isPure(e) {
 		return nil, true
@@ -741,8 +741,8 @@ func (g *gen) forStmt(s *syntax.ForStmt, label string) {
 	g.alive = g.alive[:n]
 }
 
-// rangeStmt compiles for k, v := range x, where x is a number, an array or a
-// channel, as the loop that it represents.
+// rangeStmt compiles for k, v := range x, where x is a number, an array or a channel, as the
+// equivalent loop.
 func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 	n := len(g.alive)
 	g.header(s, s.X.End())
@@ -820,7 +820,7 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 				kt = intType32
 			}
 		}
-		// Which array it is, is decided at the beginning.
+		// The beginning decides which array it is.
 		elements := false
 		if s.Value != nil {
 			id, ok := s.Value.(*syntax.Ident)
@@ -1105,8 +1105,8 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 	g.alive = g.alive[:n]
 }
 
-// caseText returns the head of a case of select for people; where it represents
-// several cases, with the value of its variable.
+// caseText returns the head of a case of select for users; where it represents several cases,
+// with the value of its variable.
 func (g *gen) caseText(c eachCase) string {
 	if c.Comm == nil {
 		return "default"
@@ -1215,8 +1215,7 @@ func values(vars []*Var) []value {
 func (g *gen) inline(e *syntax.CallExpr) []*Var {
 	obj := g.r.Uses[unparen(e.Fun).(*syntax.Ident)]
 	before := slices.Clone(g.alive)
-	// What is not pure comes first, so that pure arguments need not be kept
-	// across the points of the others.
+	// Impure arguments come first, so that pure ones need not be kept across their points.
 	vals := make([][]value, len(e.Args))
 	for i, a := range e.Args {
 		if !g.isPure(a) {

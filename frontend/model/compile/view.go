@@ -7,7 +7,7 @@ import (
 	"cpor/frontend/model/syntax"
 )
 
-// view is what a receive or a poll is about: a channel, and which of its messages.
+// view is the operand of a receive or a poll: a channel, and which of its messages.
 type view struct {
 	c       syntax.Expr // the channel
 	ref     value
@@ -24,8 +24,8 @@ type part struct {
 	later bool // evaluated behind the point
 }
 
-// view evaluates what has effects or is shared; [gen.viewed] evaluates the rest,
-// behind the point.
+// view evaluates what has effects or is shared; [gen.viewed] evaluates the rest, after the
+// point.
 func (g *gen) view(e syntax.Expr) *view {
 	v := &view{}
 	for {
@@ -98,6 +98,5 @@ func (g *gen) freeView(v *view) {
 	g.free(v.ref)
 }
 
-// maybeBag tells whether a channel, or what a reference of this type refers to, may be
-// a bag.
+// maybeBag reports whether a channel, or what a reference of this type refers to, may be a bag.
 func (g *gen) maybeBag(t *resolve.Type) bool { return t.Bag || t.Cap < 0 && g.bags[t.Elem] }

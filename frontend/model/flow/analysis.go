@@ -17,30 +17,28 @@ type Analysis struct {
 	next   []value // scratch, as is env
 	env    []value
 
-	// sets tells to keep sets of numbers. Then what is no set is unknown (top):
-	// intervals that grow step by step would keep environments apart that differ
-	// in nothing of interest.
+	// sets says to keep sets of numbers. Then anything but a set is unknown (top): intervals
+	// that grow step by step would separate environments that hardly differ.
 	sets bool
-	// maxEnvs is how many environments at an address are told apart.
+	// maxEnvs is how many environments at an address are kept apart.
 	maxEnvs int
 
-	// Of the question that is being answered:
+	// About the question being answered:
 	at   []*leader // by address; kept from one question to the next, with its memory
 	used []int     // the addresses of leaders with environments
 	work []task
 	kept int // the values of all environments
 	most int // mostKept, but for tests
-	// total has all operations; it is nil if they are asked for by address: then
-	// ops has them, edges the jumps that control can take, and points the points
-	// that it reaches.
+	// total has all operations. It is nil if they are kept by address: then ops has them, edges
+	// the jumps that control can take, and points the points that it reaches.
 	total  *Ops
 	ops    map[int]*Ops
 	edges  map[[2]int]bool
 	points map[int]bool
 }
 
-// leader holds the environments at an address. As long as there are few they
-// are followed one by one.
+// leader holds the environments at an address. As long as there are few, they are followed one
+// by one.
 type leader struct {
 	envs   [][]value
 	joined bool // there were too many: the first is their join
@@ -49,13 +47,13 @@ type leader struct {
 	visits int  // how often the join has grown
 }
 
-// mostKept bounds the values of all environments together, 200 MB of them. What control
-// reaches after that begins with nothing that is known, so that the answer is less exact and
-// the analysis ends. A formula with quantifiers in quantifiers, each with calls of
-// functions, is thousands of registers by thousands of jumps.
+// mostKept bounds the values of all environments together, 200 MB of them. After that, nothing
+// is known where control continues, so the answer is less exact and the analysis ends. A formula
+// with quantifiers in quantifiers, each with calls of functions, is thousands of registers by
+// thousands of jumps.
 const mostKept = 1 << 23
 
-// task is an environment that is to be followed from a leader.
+// task is an environment to be followed from a leader.
 type task struct{ at, env int }
 
 // New prepares the analysis of a program for questions about local states.
@@ -95,8 +93,7 @@ func New(p *compile.Program) *Analysis {
 	return a
 }
 
-// separating makes a new analysis one that keeps sets and many environments, and
-// operations by address.
+// separating makes a new analysis keep sets, many environments, and operations by address.
 func (a *Analysis) separating() *Analysis {
 	a.sets, a.maxEnvs = true, 64
 	for i, v := range a.p.Consts {
@@ -122,7 +119,7 @@ func (a *Analysis) clear() {
 // unknown returns an environment in which only the constants are known.
 func (a *Analysis) unknown() []value { return slices.Clone(a.blank) }
 
-// known returns the value of which the number is known.
+// known returns the value that is one known number.
 func (a *Analysis) known(v int64) value {
 	if a.sets {
 		return setOf([]int64{v})
@@ -139,7 +136,7 @@ func (a *Analysis) among(lo, hi int64) value {
 	return v
 }
 
-// fit returns what the analysis keeps of a value.
+// fit returns the part of a value that the analysis keeps.
 func (a *Analysis) fit(v value) value {
 	if a.sets && v.set == nil && !v.empty() {
 		return top
@@ -150,7 +147,7 @@ func (a *Analysis) fit(v value) value {
 // patience is how often control reaches an address before bounds are widened.
 const patience = 3
 
-// enter lets control reach an address, at which environments are kept from now on.
+// enter lets control reach an address, where environments are kept from now on.
 func (a *Analysis) enter(at int, env []value) {
 	l := a.at[at]
 	if l == nil {
@@ -190,7 +187,7 @@ func (a *Analysis) enter(at int, env []value) {
 	grown := false
 	if !l.joined {
 		l.joined = true
-		// Environments that wait to be followed are part of the first one.
+		// Environments that wait to be followed are merged into the first one.
 		grown = len(l.envs) > 1
 		for _, old := range l.envs[1:] {
 			for i := range old {
@@ -213,7 +210,7 @@ func (a *Analysis) enter(at int, env []value) {
 	}
 }
 
-// extend joins a value to that of register i of the first environment, and tells whether that has
+// extend joins a value with register i of the first environment, and reports whether that has
 // grown.
 func (a *Analysis) extend(l *leader, i int, v value) bool {
 	old := l.envs[0][i]
@@ -231,7 +228,7 @@ func (a *Analysis) extend(l *leader, i int, v value) bool {
 	return true
 }
 
-// covers tells whether all values of b are among those of a.
+// covers reports whether all values of b are among those of a.
 func covers(a, b []value) bool {
 	for i := range a {
 		if !a[i].covers(b[i]) {
@@ -264,8 +261,8 @@ func (a *Analysis) widen(old, now value) value {
 	return now
 }
 
-// point lets control reach a point. Of the registers only the variables that are
-// alive there matter; others start as zero where they are loaded.
+// point lets control reach a point. Only the registers of variables that are alive there matter;
+// others start as zero where they are loaded.
 func (a *Analysis) point(pt int, env []value) {
 	if a.points != nil {
 		a.points[pt] = true
@@ -307,7 +304,7 @@ func (a *Analysis) create(g *compile.GoSite, env []value) {
 	a.enter(g.Thread.Entry, child)
 }
 
-// run follows control until nothing new is found out.
+// run follows control until nothing new is found.
 func (a *Analysis) run() {
 	if a.env == nil {
 		a.env = make([]value, a.p.NumReg)
@@ -378,9 +375,8 @@ func (a *Analysis) jump(at, to int, env []value) {
 	a.enter(to, env)
 }
 
-// branch interprets a conditional jump, with what it tells of the two sides. It
-// returns false if control always jumps, and else leaves in env what is known
-// then.
+// branch interprets a conditional jump, and what it implies on both sides. It returns false if
+// control always jumps, and otherwise leaves in env what is known then.
 func (a *Analysis) branch(at int, in *compile.Instr, env []value) bool {
 	x := env[in.B]
 	var y value
@@ -430,8 +426,8 @@ func (a *Analysis) branch(at int, in *compile.Instr, env []value) bool {
 
 func swap(x, y value) (value, value) { return y, x }
 
-// equal, unequal, less and notLess return what is left of two values if they are
-// related so: x == y, x != y, x < y, x >= y.
+// equal, unequal, less and notLess restrict two values to those with a relation: x == y, x != y,
+// x < y, x >= y.
 func equal(x, y value) (value, value) {
 	v := x.meet(y)
 	return v, v
@@ -457,8 +453,8 @@ func less(x, y value) (value, value) {
 
 func notLess(x, y value) (value, value) { return x.atLeast(y.lo), y.atMost(x.hi) }
 
-// step computes what an instruction without jumps leaves in its registers; it
-// returns false if no execution continues after it.
+// step computes the registers after an instruction without jumps. It returns false if no
+// execution continues after it.
 func (a *Analysis) step(in *compile.Instr, env []value) bool {
 	p := a.p
 	inType := func(v int64) (int64, bool) {
@@ -664,7 +660,7 @@ func (a *Analysis) arith(in *compile.Instr, x, y value) value {
 	return v.meet(t)
 }
 
-// manyLocs is how many locations are looked at one by one for their type.
+// manyLocs is how many locations are examined one by one for their type.
 const manyLocs = 256
 
 // locs returns the locations among addresses.
@@ -706,5 +702,5 @@ func (a *Analysis) chanRefs(locs value) value {
 	return v
 }
 
-// feasible tells whether control may go from one address to the next.
+// feasible reports whether control may go from one address to the next.
 func (a *Analysis) feasible(from, to int) bool { return a.edges[[2]int{from, to}] }

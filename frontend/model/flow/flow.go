@@ -9,7 +9,7 @@ import (
 // ChanOps is a set of operations on a channel.
 type ChanOps uint8
 
-// The operations. A select with a default looks at its channels, too.
+// The operations. A select with a default inspects its channels, too.
 const (
 	Send  ChanOps = 1 << iota
 	Recv          // a receive
@@ -32,7 +32,7 @@ func newOps(p *compile.Program) *Ops {
 	return &Ops{Reads: make(Bits, n), Writes: make(Bits, n), Chans: make([]ChanOps, len(p.Chans))}
 }
 
-// clear makes it nothing.
+// clear empties it.
 func (s *Ops) clear() {
 	clear(s.Reads)
 	clear(s.Writes)
@@ -40,7 +40,7 @@ func (s *Ops) clear() {
 	*s = Ops{Reads: s.Reads, Writes: s.Writes, Chans: s.Chans}
 }
 
-// join adds o, which is nil for nothing, and tells whether anything was new.
+// join adds o, which may be nil, and reports whether anything was new.
 func (s *Ops) join(o *Ops) bool {
 	if o == nil {
 		return false
@@ -58,9 +58,8 @@ func (s *Ops) join(o *Ops) bool {
 	return grown
 }
 
-// Start is where a thread begins: at a point, with known values of variables by
-// register, or, with Point -1, at the creation of a thread of the type with
-// arguments that are not known.
+// Start is where a thread begins: at a point, with known values of variables by register, or,
+// with Point -1, at the creation of a thread of the type with unknown arguments.
 type Start struct {
 	Type  *compile.ThreadType
 	Point int
@@ -73,14 +72,13 @@ type Future struct {
 	after []map[int]*Ops // by start, by point
 }
 
-// After returns what thread i may do from a point on, the transition at the
-// point included, and what the threads may do that it creates. It is nil if
-// the thread cannot come to the point.
+// After returns what thread i may do from a point on, the transition at the point included, and
+// what the threads that it creates may do. It is nil if the thread cannot reach the point.
 func (f *Future) After(i, point int) *Ops { return f.after[i][point] }
 
-// Simple tells whether a transition at the point is no more than one send,
-// receive or select: then what it tells of a channel is whether one can send
-// or receive, and no more. It is false where a select may take its default.
+// Simple reports whether a transition at the point is only one send, receive or select: then it
+// depends only on whether one can send or receive. It is false where a select may take its
+// default.
 func Simple(p *compile.Program, point int) bool {
 	selects := 0
 	for _, at := range segment(p, p.Points[point].Entry, nil) {
@@ -98,8 +96,8 @@ func Simple(p *compile.Program, point int) bool {
 	return selects == 1
 }
 
-// looks tells whether what a case does depends on more of a channel than whether
-// there is a message, or a place for one.
+// looks reports whether a case depends on more of a channel than whether it has a message, or a
+// place for one.
 func looks(c compile.SelectCase) bool { return c.Keep || c.Bag || c.Pattern != "" }
 
 func hasDefault(p *compile.Program, in *compile.Instr) bool {
@@ -145,8 +143,8 @@ func segment(p *compile.Program, entry int, follow func(from, to int) bool) []in
 	return work
 }
 
-// Reads returns the locations and the channels that a piece of code without
-// points may look at, such as a proposition's.
+// Reads returns the locations and the channels that code without points, such as a
+// proposition's, may read.
 func Reads(p *compile.Program, entry int) *Ops {
 	return New(p).separating().reads(entry)
 }
@@ -163,10 +161,9 @@ func (a *Analysis) reads(entry int) *Ops {
 	return ops
 }
 
-// From returns what a thread may do from a point on, at which its variables have
-// certain values, and what the threads may do that it creates; value tells the
-// value of a variable that is alive there. The result is valid until the next
-// call.
+// From returns what a thread may do from a point on, at which its variables have certain values,
+// and what the threads that it creates may do. value returns the value of a variable that is
+// alive there. The result is valid until the next call.
 func (a *Analysis) From(point int, value func(v *compile.Var) int64) *Ops {
 	a.clear()
 	env := a.unknown()

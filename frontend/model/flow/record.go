@@ -11,7 +11,7 @@ import (
 // Bits is a set of small numbers.
 type Bits []uint64
 
-// Has tells whether i is in the set.
+// Has reports whether i is in the set.
 func (b Bits) Has(i int) bool { return i>>6 < len(b) && b[i>>6]>>(i&63)&1 != 0 }
 
 // add adds the numbers from first to last.
@@ -28,7 +28,7 @@ func (b Bits) add(first, last int64) {
 	}
 }
 
-// or adds the elements of o and tells whether any was new.
+// or adds the elements of o and reports whether any was new.
 func (b Bits) or(o Bits) bool {
 	grown := false
 	for i, w := range o {
@@ -157,8 +157,8 @@ func (a *Analysis) use(at int, ref value, what ChanOps) {
 	}
 }
 
-// Waits tells whether a send or a receive on a channel without a buffer is among
-// the operations: it reads and writes the wait field of its thread and of others.
+// Waits reports whether the operations include a send or a receive on an unbuffered channel,
+// which reads and writes the wait field of its thread and of others.
 func (s *Ops) Waits(p *compile.Program) bool {
 	for i, ops := range s.Chans {
 		if ops&(Send|Recv) != 0 && p.Chans[i].Cap == 0 {
@@ -168,8 +168,8 @@ func (s *Ops) Waits(p *compile.Program) bool {
 	return false
 }
 
-// Ranges returns the locations that the operations may read and those that they
-// may write, those of channels included, but not what belongs to a thread.
+// Ranges returns the locations that the operations may read and those that they may write,
+// including those of channels, but not those of a thread.
 func (s *Ops) Ranges(p *compile.Program) (reads, writes []system.LocRange) {
 	reads, writes = s.Reads.ranges(), s.Writes.ranges()
 	for i, ops := range s.Chans {

@@ -9,10 +9,9 @@ import (
 // the arrays that models index by loops.
 const maxSet = 128
 
-// value is what is known of a register: one of the numbers from lo to hi, both
-// included, and, if set is not nil, one of those in set, which are in ascending
-// order, the first is lo and the last is hi. If hi < lo there is none: control
-// does not come here.
+// value is what is known about a register: one of the numbers from lo to hi, both included, and,
+// if set is not nil, one of those in set, which ascends from lo to hi. If hi < lo there is none:
+// control does not get here.
 type value struct {
 	lo, hi int64
 	set    *[]int64
@@ -29,8 +28,8 @@ func between(lo, hi int64) value { return value{lo: lo, hi: hi} }
 
 func exactly(v int64) value { return value{lo: v, hi: v} }
 
-// setOf returns the set of the numbers, which it takes over, or, if they are too
-// many, the interval around them.
+// setOf returns the set of the numbers, whose slice it keeps, or, if they are too many, the
+// interval around them.
 func setOf(vs []int64) value {
 	if len(vs) == 0 {
 		return nobody
@@ -46,11 +45,10 @@ func setOf(vs []int64) value {
 
 func (x value) empty() bool { return x.hi < x.lo }
 
-// single tells whether x is one number.
+// single reports whether x is one number.
 func (x value) single() bool { return x.lo == x.hi }
 
-// numbers returns the numbers of a set; ok is false if they are not known one by
-// one.
+// numbers returns the numbers of a set; ok is false if they are not known individually.
 func (x value) numbers() (vs []int64, ok bool) {
 	switch {
 	case x.set != nil:
@@ -61,7 +59,7 @@ func (x value) numbers() (vs []int64, ok bool) {
 	return nil, x.empty()
 }
 
-// list returns x with its numbers one by one if they are few enough.
+// list returns x with its individual numbers if they are few enough.
 func (x value) list() value {
 	if x.set != nil || x.empty() || uint64(x.hi)-uint64(x.lo) >= maxSet {
 		return x
@@ -77,13 +75,13 @@ func (x value) list() value {
 	return x
 }
 
-// same tells whether x and y are the same numbers, represented in the same way.
+// same reports whether x and y are the same numbers, represented in the same way.
 func (x value) same(y value) bool {
 	return x.lo == y.lo && x.hi == y.hi &&
 		(x.set == y.set || x.set != nil && y.set != nil && slices.Equal(*x.set, *y.set))
 }
 
-// covers tells whether all numbers of y are among those of x.
+// covers reports whether all numbers of y are among those of x.
 func (x value) covers(y value) bool {
 	switch {
 	case y.empty():
@@ -163,7 +161,7 @@ func (x value) filter(f func(int64) bool) value {
 	return setOf(vs)
 }
 
-// without returns x without a number, if that is one of a set or at an end.
+// without returns x without a number, if that is in a set or at an end.
 func (x value) without(v int64) value {
 	switch {
 	case x.set != nil:
@@ -182,8 +180,8 @@ func (x value) without(v int64) value {
 func (x value) atMost(v int64) value  { return x.meet(between(math.MinInt64, v)) }
 func (x value) atLeast(v int64) value { return x.meet(between(v, math.MaxInt64)) }
 
-// each applies f to all pairs of numbers, if they are known one by one; a result
-// with ok false has no value (an error). Else it is the value of otherwise.
+// each applies f to all pairs of numbers, if they are known individually; a result with ok false
+// has no value (an error). Otherwise it returns the value of otherwise.
 func each(x, y value, f func(a, b int64) (v int64, ok bool), otherwise func() value) value {
 	if x.empty() || y.empty() {
 		return nobody
@@ -249,7 +247,7 @@ func (x value) times(y value) value {
 	return between(slices.Min(p[:]), slices.Max(p[:]))
 }
 
-// width returns the numbers of so many bits; 0 bits represent an unknown width.
+// width returns the numbers of that many bits; 0 bits represent an unknown width.
 func width(bits int, signed bool) value {
 	switch {
 	case bits == 0 || bits >= 64:

@@ -12,8 +12,8 @@ func rangeMessage(v int64, t *compile.IntType) string {
 	return fmt.Sprintf("%d is out of range of %s (%d..%d)", v, t.Name, t.Min, t.Max)
 }
 
-// The mark of a rendezvous channel tells who is parked at it: the state in its
-// lowest bits, then the thread, then the case of its select.
+// The mark of a rendezvous channel says which thread is parked at it: the state in its lowest
+// bits, then the thread, then the case of its select.
 const (
 	free      = 0
 	sender    = 1 // a parked sender, whose value is in the channel
@@ -51,8 +51,7 @@ type offer struct{ k, place int }
 
 const noMessage = -1
 
-// matches tells whether the message that begins at a location is one that a receive
-// takes.
+// matches reports whether a receive takes the message at a location.
 func (m *Machine) matches(c *compile.SelectCase, regs []int64, from int) bool {
 	for _, l := range c.Match {
 		if m.read(from+l.Leaf) != regs[l.Reg] {
@@ -62,7 +61,7 @@ func (m *Machine) matches(c *compile.SelectCase, regs []int64, from int) bool {
 	return true
 }
 
-// equalMessages tells whether two messages are the same.
+// equalMessages reports whether two messages are the same.
 func (m *Machine) equalMessages(ch *compile.Chan, a, b int) bool {
 	for i := range ch.Leaves {
 		if m.read(a+i) != m.read(b+i) {
@@ -72,9 +71,8 @@ func (m *Machine) equalMessages(ch *compile.Chan, a, b int) bool {
 	return true
 }
 
-// messages calls f for the places of the messages that a receive may take: the
-// oldest one that matches, or each one in a bag that matches and is another one than
-// those before it.
+// messages calls f for the places of the messages that a receive may take: the oldest one that
+// matches, or each different one in a bag that matches.
 func (m *Machine) messages(c *compile.SelectCase, ch *compile.Chan, regs []int64,
 	f func(place int)) {
 	last := -1
@@ -106,7 +104,7 @@ func (m *Machine) place(ch *compile.Chan, i int) int {
 	return slotLoc(ch, i%ch.Cap)
 }
 
-// poll tells whether a receive would get a message.
+// poll reports whether a receive would get a message.
 func (m *Machine) poll(in *compile.Instr, regs []int64) (status, int) {
 	c := &m.p.Selects[in.T][0]
 	ch := m.chanOf(regs[c.Chan])
@@ -124,8 +122,8 @@ func (m *Machine) poll(in *compile.Instr, regs []int64) (status, int) {
 	return reached, 0
 }
 
-// offers appends what a case can do at once. All that it reads are accesses of the
-// step, whichever case is chosen.
+// offers appends what a case can do at once. Everything it reads is an access of the step,
+// whichever case is chosen.
 func (m *Machine) offers(k int, c *compile.SelectCase, regs []int64) {
 	if c.Kind == compile.SelRecv && (c.Bag || c.Keep || len(c.Match) > 0) {
 		if ch := m.chanOf(regs[c.Chan]); ch != nil && ch.Cap > 0 {
@@ -142,8 +140,8 @@ func (m *Machine) offers(k int, c *compile.SelectCase, regs []int64) {
 	}
 }
 
-// isReady tells whether a case can be executed at once; a receive that takes the
-// oldest message of a buffer, if it is one from a buffer.
+// isReady reports whether a case can be executed at once; a receive from a buffer takes the
+// oldest message.
 func (m *Machine) isReady(c *compile.SelectCase, regs []int64) bool {
 	if c.Kind == compile.SelGuard {
 		return regs[c.Cond] != 0
@@ -292,7 +290,7 @@ func (m *Machine) clear(ch *compile.Chan, slot int) {
 	m.write(slot, 0)
 }
 
-// add puts a message into a bag, behind those that are not greater.
+// add puts a message into a bag, after those that are not greater.
 func (m *Machine) add(c *compile.SelectCase, ch *compile.Chan, regs []int64) {
 	greater := func(slot int) bool {
 		for i, r := range c.Vals {
@@ -342,13 +340,12 @@ func (m *Machine) receive(c *compile.SelectCase, regs []int64, ch *compile.Chan,
 // selectCase executes a select, a send or a receive. With status reached, the
 // number is the case that was executed.
 //
-// On channels without a buffer it does what Go's run time does. If nobody is
-// waiting on the other side, the thread parks at its channels (a transition
-// after which it is at the same point); who comes to a channel where somebody
-// is parked on the other side completes the exchange for both, and the parked
-// one then wakes by a transition of its own. One thread at a time is parked at
-// a channel; others of its side wait until the place is free, which is no
-// difference to anybody on the other side.
+// On unbuffered channels it does what Go's run time does. If no thread waits on the other side,
+// the thread parks at its channels (a transition after which it is at the same point). A thread
+// that reaches a channel where another is parked on the other side completes the exchange for
+// both, and the parked one then wakes by a transition of its own. One thread at a time is parked
+// at a channel; others on its side wait until the place is free, which makes no difference to
+// the other side.
 func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 	cases := m.p.Selects[in.T]
 	rendezvous := false
@@ -442,7 +439,7 @@ func (m *Machine) rendezvous(c *compile.SelectCase, regs []int64) *compile.Chan 
 	return nil
 }
 
-// park parks the thread at those of its channels where nobody is parked.
+// park parks the thread at those of its channels where no thread is parked.
 func (m *Machine) park(cases []compile.SelectCase, regs []int64) bool {
 	any := false
 	for k := range cases {
@@ -470,7 +467,7 @@ func (m *Machine) park(cases []compile.SelectCase, regs []int64) bool {
 	return any
 }
 
-// retract takes the thread back from where it is parked.
+// retract removes the thread from where it is parked.
 func (m *Machine) retract(cases []compile.SelectCase, regs []int64) {
 	for k := range cases {
 		ch := m.rendezvous(&cases[k], regs)

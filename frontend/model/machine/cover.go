@@ -10,8 +10,8 @@ import (
 // The system counts what its machines execute.
 var _ system.Counting = (*System)(nil)
 
-// path is what of the step that is being executed is counted if it is not undone: the
-// counters of the jumps that were taken and of the threads that were created.
+// path is what the current step counts if it is not undone: the counters of the jumps taken and
+// the threads created.
 type path struct {
 	last  [pathLen]int32 // a ring
 	n     int
@@ -28,7 +28,7 @@ type path struct {
 
 const pathLen = 64 // a power of two
 
-// took notes a jump that was taken.
+// took records a jump.
 func (m *Machine) took(counter int32) {
 	m.path.last[m.path.n%pathLen] = counter
 	m.path.n++
@@ -46,7 +46,7 @@ func (p *path) spill() {
 	}
 }
 
-// begin forgets the step before.
+// begin forgets the previous step.
 func (p *path) begin(entry int) {
 	if p.n >= pathLen {
 		clear(p.early)
@@ -73,7 +73,7 @@ func (m *Machine) commit(counter int) {
 	}
 }
 
-// tellCounts tells what has been counted if it was asked for.
+// tellCounts publishes the counts if they were requested.
 func (m *Machine) tellCounts() {
 	if r := m.sys.Round(); r != m.round {
 		m.round = r
@@ -82,8 +82,8 @@ func (m *Machine) tellCounts() {
 	}
 }
 
-// failedAt counts the instruction that ended a segment by a violation at a site: the
-// first one with that site behind the last jump.
+// failedAt counts the instruction that ended a segment by a violation at a site: the first one
+// with that site after the last jump.
 func (m *Machine) failedAt(site int) {
 	p := &m.path
 	at := p.from
@@ -100,7 +100,7 @@ func (m *Machine) failedAt(site int) {
 			slices.ContainsFunc(m.p.Selects[in.T], func(c compile.SelectCase) bool {
 				return c.Site == int32(site)
 			}),
-			// a loop that does not end is the outer one's fault
+			// an endless loop is attributed to the outer loop
 			in.Op == compile.OpJmp && in.T >= 0:
 			m.took(int32(m.p.Cover.Faults[at]))
 			return
@@ -137,7 +137,7 @@ func (s *System) target(counter int32) int {
 // included, in the order of [compile.Cover].
 func (s *System) Places() (*compile.Cover, []uint64) { return s.places(s.Counted()) }
 
-// PlacesSoFar is Places while machines are at work ([system.Counters.CountedSoFar]).
+// PlacesSoFar is Places while machines are running ([system.Counters.CountedSoFar]).
 func (s *System) PlacesSoFar() (*compile.Cover, []uint64) { return s.places(s.CountedSoFar()) }
 
 func (s *System) places(counters []uint64) (*compile.Cover, []uint64) {

@@ -50,8 +50,8 @@ func (m *Machine) Future(t int) *system.Footprint {
 	return m.withMonitors(t, fp)
 }
 
-// withMonitors adds the monitors that the thread is in, for it leaves them if
-// it fails, even if its code does not come to the end of their blocks.
+// withMonitors adds the monitors that the thread is in, because it leaves them if it fails, even
+// if its code does not reach the end of their blocks.
 func (m *Machine) withMonitors(t int, fp *system.Footprint) *system.Footprint {
 	for _, l := range m.sys.monitors {
 		if m.sys.locs[l].load(m.words) != int64(t+1) || fp.MayWrite(l) &&

@@ -11,21 +11,18 @@ import (
 const Budget = 1 << 22
 
 const (
-	// sampled are the bits of the budget that are 0 when lap looks at a pass:
-	// one in 64.
+	// sampled are the bits of the budget that are 0 when lap examines an iteration: one in 64.
 	sampled = 1<<6 - 1
-	// tour is the number of passes at the end of the budget that are looked at
-	// one by one, to find the outermost loop.
+	// tour is the number of iterations at the end of the budget that are examined one by one, to
+	// find the outermost loop.
 	tour = 1 << 16
 )
 
-// laps looks for loops without end: a transition that comes back to where it
-// was, with everything as it was, does so forever, since no other thread can
-// step in between. It compares with one earlier pass, which is replaced
-// whenever their number has doubled (Brent, An improved Monte Carlo
-// factorization algorithm, BIT 20, 1980, section 2), so that a cycle is found
-// after a small multiple of its length. Then it goes round once more: the
-// violation is placed at the outermost loop of the cycle.
+// laps looks for endless loops: a transition that returns to a place with everything unchanged
+// does so forever, since no other thread can step in between. It compares with one earlier
+// iteration, which is replaced whenever their number has doubled (Brent, An improved Monte Carlo
+// factorization algorithm, BIT 20, 1980, section 2), so a cycle is found after a small multiple
+// of its length. Then it runs the cycle once more, to place the violation at its outermost loop.
 type laps struct {
 	regs    []int64
 	words   []uint64
@@ -44,7 +41,7 @@ func (l *laps) keep(m *Machine, at int, regs []int64) {
 	l.at, l.threads, l.choices = at, m.n, len(m.choices)
 }
 
-// same tells whether a pass is the one remembered over again.
+// same reports whether an iteration equals the one remembered.
 func (l *laps) same(m *Machine, at int, regs []int64) bool {
 	n := len(m.words)
 	return at == l.at && m.n == l.threads && len(m.choices) == l.choices &&
@@ -53,8 +50,8 @@ func (l *laps) same(m *Machine, at int, regs []int64) bool {
 		slices.Equal(m.scratch, l.words[n:])
 }
 
-// lap is called at the beginning of some passes of loops, by the jump in to at.
-// The status is reached unless the loop has no end or the budget is used up.
+// lap is called at the beginning of some iterations of loops, by the jump to at. The status is
+// reached unless the loop is endless or the budget is exhausted.
 func (m *Machine) lap(in *compile.Instr, at int, regs []int64) (status, int) {
 	if m.laps == nil {
 		m.laps = &laps{}

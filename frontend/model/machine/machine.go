@@ -30,7 +30,7 @@ type Machine struct {
 	ask   func(system.Loc) uint64
 	asked map[system.Loc]uint64 // what ask answered
 
-	// Of the step that is being executed:
+	// About the current step:
 	thread    int
 	budget    int    // passes of loops that are left
 	sample    int    // lap is called when these bits of budget are 0
@@ -63,7 +63,7 @@ type Machine struct {
 	path        path
 }
 
-// choice is one decision of a step: which of how many.
+// choice is one decision of a step: its value and the number of possibilities.
 type choice struct{ digit, radix uint64 }
 
 // status is how the execution of a segment ended.
@@ -122,8 +122,8 @@ func (m *Machine) Changed(dst []int32) ([]int32, bool) {
 	return dst, true
 }
 
-// Hash implements system.Machine: the hash of the difference from the loaded
-// state, so that it compares states reached from one Load.
+// Hash implements system.Machine: it hashes the difference from the loaded state, so it compares
+// states reached from one Load.
 func (m *Machine) Hash() uint64 { return m.hash }
 
 // Track implements system.Machine.
@@ -181,8 +181,8 @@ func (m *Machine) set(word int, v uint64) {
 	m.words[word] = v
 }
 
-// access records an access of the step, and in a step on pieces fetches the
-// value of a location that is touched for the first time.
+// access records an access of the step, and in a step on pieces fetches the value of a location
+// on its first access.
 func (m *Machine) access(l system.Loc, write bool) {
 	if m.syncs.on {
 		m.observe(l, write)
@@ -193,8 +193,8 @@ func (m *Machine) access(l system.Loc, write bool) {
 	m.note(system.Access{Loc: l, Write: write})
 }
 
-// note adds an access to those of the step. Several accesses to a location
-// are an ordinary one.
+// note adds an access to those of the step. Several accesses to a location become an ordinary
+// one.
 func (m *Machine) note(a system.Access) {
 	l := a.Loc
 	for i := len(m.acc) - 1; i >= 0; i-- {
@@ -207,7 +207,7 @@ func (m *Machine) note(a system.Access) {
 	m.fetch(l)
 }
 
-// fetch gets the value of a location in a step on pieces, if it has not got it.
+// fetch gets the value of a location in a step on pieces, if it does not have it.
 func (m *Machine) fetch(l system.Loc) {
 	if m.ask == nil {
 		return
@@ -225,15 +225,15 @@ func (m *Machine) read(l int) int64 {
 	return m.sys.locs[l].load(m.words)
 }
 
-// value returns the value of a location, of which the caller says what it does with it.
+// value returns the value of a location; the caller says how it uses it.
 func (m *Machine) value(l int) int64 {
 	m.fetch(system.Loc(l))
 	return m.sys.locs[l].load(m.words)
 }
 
-// operate records that the step does an operation to a location, or looks at what the operation
-// changes: it would do the same if it were executed so many more times before. If op is 0, it is
-// an ordinary access.
+// operate records that the step applies an operation to a location, or looks at what the
+// operation changes: it would do the same if that many more operations preceded it. If op is 0,
+// it is an ordinary access.
 func (m *Machine) operate(l int, write bool, op system.Op, room int64) {
 	if !m.track {
 		return
@@ -307,7 +307,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	if pt.Retry {
 		return m.retry(t, pt, alt)
 	}
-	// Field by field: copying an outcome as a whole waits for the stores of its parts.
+	// Field by field: a copy of the whole outcome would wait for the stores of its parts.
 	x := &m.result
 	m.attempt(t, pt, alt, x)
 	return system.Outcome{Kind: x.Kind, AtEnd: x.AtEnd, Created: x.Created, Next: x.Next,
@@ -423,11 +423,10 @@ func (m *Machine) choose(radix uint64) (digit uint64, ok bool) {
 	return digit, true
 }
 
-// retry executes a transition in which an alternative may block, or choose
-// again, after a choice: all are tried to find the enabled ones. What any of
-// them touches counts as read by each: which alternatives are enabled, and by
-// that what each is called, is part of what the transition does, and two
-// transitions are independent only if neither changes that of the other.
+// retry executes a transition in which an alternative may block, or choose again, after a
+// choice: it tries all to find the enabled ones. Everything any of them touches counts as read
+// by each: which alternatives are enabled, and so the number of each, is part of the transition,
+// and two transitions are independent only if neither changes that of the other.
 func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 	mark := system.Mark(len(m.log))
 	m.enabled = m.enabled[:0]
@@ -503,8 +502,7 @@ func (m *Machine) exit(pt *compile.Point, to int32, regs []int64, w int, sh uint
 	panic(fmt.Sprintf("machine: no exit from %q to point %d", pt.Text, to))
 }
 
-// only sets the program counter of a thread; nothing else is left of its local
-// part but its type.
+// only sets the program counter of a thread and clears its local part, except its type.
 func (m *Machine) only(w int, sh uint, pc int) {
 	s := m.sys
 	keep := uint64(1)<<s.pcShift - 1
@@ -647,8 +645,7 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	m.thread = t
 	m.took(int32(m.p.Cover.Starts + s.typeIndex[tt]))
 	m.path.from, m.path.fromAt = tt.Entry, m.path.n
-	// The start of a thread has a budget of its own, as it has when it is taken
-	// as a transition because it fails.
+	// The start of a thread has a budget of its own, as when it fails and becomes a transition.
 	budget, sample := m.budget, m.sample
 	m.budget, m.sample, m.laps, m.childLaps = Budget, sampled, m.childLaps, m.laps
 	st, to := m.run(tt.Entry, m.child, tt, w, sh)
@@ -674,7 +671,7 @@ func (m *Machine) storeField(f compile.Field, w int, sh uint, v int64) {
 	m.set(w+int(f.Word), m.words[w+int(f.Word)]&^mask|uint64(v)<<(uint(f.Shift)+sh)&mask)
 }
 
-// unseen tells whether a sabotage hides a location.
+// unseen reports whether a sabotage hides a location.
 func (m *Machine) unseen(l system.Loc) bool {
 	if i := int(l) - len(m.p.Locs); i >= 0 {
 		return sabotage.Is("access/existence") && (i == 0 || i > 0 && (i-1)%m.p.PerThread == 0)

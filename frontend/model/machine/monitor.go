@@ -8,9 +8,9 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// A monitor has Java's semantics and three locations: who is in it, how often
-// that thread has entered it, and who waits. Entering it again and leaving it
-// but for the last time touch the depth only, which no one else touches.
+// A monitor has Java's semantics and three locations: its owner, how often that thread has
+// entered it, and who waits. Entering it again, and leaving it except the last time, touch only
+// the depth, which no other thread touches.
 const (
 	monitorDepth   = 1
 	monitorWaiters = 2
@@ -60,7 +60,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		}
 		return reached, 0
 	case compile.OpWLock:
-		// Both are read in any case, so that whatever makes it possible conflicts.
+		// Both are always read, so that whatever enables it conflicts.
 		if w, r := m.read(l), m.read(l+rwReaders); w != 0 || r != 0 {
 			m.waitsFor(l)
 			return blocked, 0
@@ -134,8 +134,8 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 			m.write(l, int64(waiters&^woken))
 		}
 		for set := woken; set != 0; set &= set - 1 {
-			// Of all signals this one orders what they do next, so that it tells
-			// them, and not the condition.
+			// This signal orders what the woken threads do next, so it is attributed to them,
+			// not to the condition.
 			m.syncs.thread(system.Wake, bits.TrailingZeros64(set))
 		}
 		if m.story.on {
@@ -248,8 +248,8 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 	return reached, 0
 }
 
-// wake returns which of those who wait an operation wakes: all of them if its C is 1,
-// otherwise one that is chosen. ok is false if there are too many choices.
+// wake returns which waiting threads an operation wakes: all of them if its C is 1, and
+// otherwise a chosen one. ok is false if there are too many choices.
 func (m *Machine) wake(in *compile.Instr, waiters uint64) (woken uint64, ok bool) {
 	switch {
 	case waiters == 0 || sabotage.Is("sync/lost wake-up") && waiters&(waiters-1) == 0:
@@ -267,8 +267,8 @@ func (m *Machine) wake(in *compile.Instr, waiters uint64) (woken uint64, ok bool
 	return waiters & -waiters, ok
 }
 
-// tryLock locks a mutex or a rwmutex if that is possible at once. What it reads when it
-// is not is what makes whoever unlocks conflict with it.
+// tryLock locks a mutex or a rwmutex if that is possible at once. If not, its reads make it
+// conflict with the thread that unlocks.
 func (m *Machine) tryLock(in *compile.Instr, l int, regs []int64) (status, int) {
 	free := m.read(l) == 0
 	at, value := l, int64(m.thread+1)
@@ -308,11 +308,9 @@ func (m *Machine) tryLock(in *compile.Instr, l int, regs []int64) (status, int) 
 	return reached, 0
 }
 
-// leaveMonitors takes a thread that has failed out of the monitors that it is
-// in, as an exception does in Java that nobody catches. (A Go mutex stays
-// locked when its goroutine dies, and so does a mutex here.) Which these are is
-// known from the thread's local part in principle, so asking the monitors is no
-// access.
+// leaveMonitors makes a failed thread leave its monitors, as an uncaught exception does in Java.
+// (A mutex stays locked, as a Go mutex does when its goroutine dies.) The thread's local part
+// determines which monitors these are, so reading the monitors is not an access.
 func (m *Machine) leaveMonitors(t int) {
 	for _, l := range m.sys.monitors {
 		if m.ask != nil {

@@ -11,29 +11,27 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// The names of a Scalarset can be exchanged (Ip and Dill 1996): there is no operation on
-// them but to compare two for equality, to take one as the index of an array that has
-// no other indices, and to choose any. What goes through all of them, in some order, is
-// within one transition, and its outcome does not depend on the order. So a permutation of the
-// names of each type, applied to the values and to the elements of the arrays, is an
-// automorphism, and so it is together with a permutation of symmetric threads. A
-// pointer into such an array, and a reference to a channel in one, goes with its element.
-// nil is 0 and stays, so that what is not alive or was never set stays as well.
+// The names of a Scalarset can be exchanged (Ip and Dill 1996): one can only compare two for
+// equality, use one as the index of an array that has no other indices, and choose any. An
+// iteration over all of them is within one transition, and its outcome does not depend on the
+// order. So a permutation of the names of each type, applied to the values and to the elements
+// of the arrays, is an automorphism, and so it is together with a permutation of symmetric
+// threads. A pointer into such an array, and a reference to a channel in one, goes with its
+// element. nil is 0 and is not renamed, so anything dead or never set stays the same.
 //
-// The representative of a state is the least one of some states of its orbit, of which the
-// threads are sorted. Which ones is found out by colors, as by the programs for graph
-// isomorphism (McKay, Practical graph isomorphism, Congressus Numerantium 30, 1981). Names and
-// symmetric threads are vertices; each thread and each location is an edge with a label, which
-// joins the names and threads in it. Vertices have ranks, which are refined by those of their
-// neighbors until that makes no difference. If names of one rank are left, each of them in turn
-// is made the first one. Nothing of this depends on which name is which, so all states of an
-// orbit come to the same ones. Two names are twins if exchanging them gives the same state, but
-// for the order of threads; then one of them is enough. So there is no bound, and the states
-// need not be compared with all that the permutations make. Where neither colors nor twins help,
-// as with names in a ring, there are as many as names; only graphs that are hard for the
-// programs above are hard here.
+// The representative of a state is the least one of some states of its orbit whose threads are
+// sorted. Colors determine which ones, as in programs for graph isomorphism (McKay, Practical
+// graph isomorphism, Congressus Numerantium 30, 1981). Names and symmetric threads are vertices;
+// each thread and each location is an edge with a label, which joins the names and threads in
+// it. Vertices have ranks, which are refined by those of their neighbors until nothing changes.
+// If several names have the same rank, each of them in turn is made the first one. None of this
+// depends on which name is which, so all states of an orbit lead to the same ones. Two names are
+// twins if exchanging them gives the same state, except for the order of threads; then one of
+// them is enough. So there is no bound, and not all permutations need to be compared. Where
+// neither colors nor twins help, as with names in a ring, there are as many as names; only
+// graphs that are hard for the programs above are hard here.
 
-// cellKind says what a permutation of names does to a value.
+// cellKind says how a permutation of names changes a value.
 type cellKind uint8
 
 const (
@@ -163,7 +161,7 @@ func depth(t *resolve.Type) int {
 	return 0
 }
 
-// slotCells returns what a permutation touches of a thread at a point.
+// slotCells returns the cells of a thread at a point that a permutation changes.
 func (r *renamer) slotCells(pt *compile.Point) []slotCell {
 	var cells []slotCell
 	add := func(c slotCell) {
@@ -209,7 +207,7 @@ func (r *renamer) leafNames(dst [][]compile.Named, named []compile.Named,
 	return append(dst, named)
 }
 
-// represent makes of a state the representative of its orbit.
+// represent turns a state into the representative of its orbit.
 func (r *renamer) represent(state system.State) {
 	r.from = append(r.from[:0], state...)
 	r.base = r.base[:0]
@@ -230,7 +228,7 @@ func (r *renamer) represent(state system.State) {
 	copy(state, r.best)
 }
 
-// level is what the search keeps while names are made the first ones in turn.
+// level is the search's state while each name in turn is made the first one.
 type level struct {
 	rank  []int32 // by vertex
 	class []int32 // the names that have the same one
@@ -301,9 +299,9 @@ func (r *renamer) choose(l *level) {
 }
 
 // alone finds out which names are tied to others: an edge joins both, or edges join one thread
-// with each. What has a rank of its own ties nothing. Two names of one rank that are not tied
+// with each. A vertex with a unique rank ties nothing. Two names of one rank that are not tied
 // are twins, since the threads that go with one can change places with those that go with the
-// other: the ranks say that their edges are the same. It tells whether no name is tied.
+// other: the ranks say that their edges are the same. It reports whether no name is tied.
 func (r *renamer) alone(rank []int32) bool {
 	r.loose = append(r.loose[:0], make([]bool, len(rank))...)
 	for i, v := range r.order[1:] {
@@ -355,7 +353,7 @@ func (r *renamer) alone(rank []int32) bool {
 	return all || sabotage.Is("names/tied")
 }
 
-// twins tells whether the state is the same with two names exchanged, but for the order of
+// twins reports whether exchanging two names gives the same state, except for the order of
 // symmetric threads.
 func (r *renamer) twins(u, v int32) bool {
 	if len(r.base) == 0 {
@@ -372,8 +370,8 @@ func (r *renamer) twins(u, v int32) bool {
 }
 
 // refine splits ranks until each vertex of a rank is in edges with vertices of the same ranks,
-// or no two names have the same one. It tells whether some have.
-// The rank of a vertex is how many have a smaller one.
+// or no two names have the same one. It reports whether some have. The rank of a vertex is how
+// many have a smaller one.
 func (r *renamer) refine(rank []int32) bool {
 	r.order = r.order[:0]
 	for v := range rank {
@@ -546,7 +544,7 @@ func (r *renamer) path(kind uint64, l int, c *cell) {
 	r.along(l, c.named)
 }
 
-// along tells of a location without its names, and joins these.
+// along describes a location without its names, and joins these.
 func (r *renamer) along(l int, named []compile.Named) {
 	for _, n := range named {
 		l -= n.Index * n.Stride
@@ -555,7 +553,7 @@ func (r *renamer) along(l int, named []compile.Named) {
 	r.tell(uint64(l))
 }
 
-// value tells of a value, and joins the names in it.
+// value describes a value, and joins the names in it.
 func (r *renamer) value(c *cell, v uint64) {
 	switch {
 	case v == 0 || c.kind == plainCell || c.kind == ownerCell:
@@ -626,7 +624,7 @@ func (r *renamer) rename(to []int32) {
 	r.threads.represent(r.trial)
 }
 
-// moved returns where a location, or a leaf, goes.
+// moved returns the new location, or leaf, of one.
 func (r *renamer) moved(to []int32, l int, named []compile.Named) int {
 	if sabotage.Is("names/element") {
 		return l
@@ -637,7 +635,7 @@ func (r *renamer) moved(to []int32, l int, named []compile.Named) int {
 	return l
 }
 
-// renamed returns what becomes of a value.
+// renamed returns the renamed value.
 func (r *renamer) renamed(to []int32, c *cell, v uint64) uint64 {
 	switch {
 	case v == 0:

@@ -7,9 +7,9 @@ import (
 	"cpor/system"
 )
 
-// findPeeks finds the threads that properties name. One that init does not create
-// and nobody can create later is a mistake; where threads create threads, or init
-// has several outcomes, what a property names may come to exist.
+// findPeeks finds the threads that properties name. Naming a thread that init does not create
+// and that cannot be created later is a mistake. Where threads create threads, or init has
+// several outcomes, it may be created.
 func (s *System) findPeeks() error {
 	s.peeks = make([]int, len(s.p.Peeks))
 	for i := range s.peeks {
@@ -35,7 +35,7 @@ func (s *System) findPeeks() error {
 	return nil
 }
 
-// created says how many threads of a kind init creates.
+// created returns how many threads of a kind init creates.
 func created(name string, n int) string {
 	switch n {
 	case 0:
@@ -46,8 +46,8 @@ func created(name string, n int) string {
 	return fmt.Sprintf("init creates %d %s, numbered from 0 to %d", n, name, n-1)
 }
 
-// peek reads something of a thread that a property names; of a thread that
-// does not exist everything is zero.
+// peek reads what a property names of a thread; everything of a thread that does not exist is
+// zero.
 func (m *Machine) peek(i int) int64 {
 	pk := &m.p.Peeks[i]
 	if !m.sys.dynamic {
@@ -117,7 +117,7 @@ func (m *Machine) setThreads(n int) {
 }
 
 // clearFrom clears the slots of threads that do not exist. The loaded state may have had more
-// threads than the one that is put together, and a creation expects an empty slot.
+// threads, and a creation expects an empty slot.
 func (m *Machine) clearFrom(n int) {
 	if !m.sys.dynamic {
 		return

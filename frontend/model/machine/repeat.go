@@ -2,7 +2,7 @@ package machine
 
 import "cpor/system"
 
-// maxTally is how many jumps a step may take that is counted again as a whole.
+// maxTally is how many jumps a step may take whose counts are cached.
 const maxTally = 32
 
 var _ system.Repeating = (*Machine)(nil)
@@ -14,9 +14,9 @@ func (m *Machine) Regime(s system.State) int { return m.sys.threadsIn(s) }
 // Learn implements system.Repeating.
 func (m *Machine) Learn(on bool) { m.Track(on) }
 
-// Scope implements system.Repeating. What a step does follows from the slot of its thread and
-// from the locations that it touches, and these comprise all that it changes; a buffer is a
-// ring, which is moved as a whole when it is encoded.
+// Scope implements system.Repeating. A step depends on the slot of its thread and the locations
+// that it touches, and changes nothing else. A buffer is a ring, which is moved as a whole when
+// it is encoded.
 func (m *Machine) Scope(t int, sc *system.Scope) bool {
 	s := m.sys
 	w, sh := s.slot(t)

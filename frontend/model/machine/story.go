@@ -15,8 +15,8 @@ var (
 	_ system.Beginning = (*System)(nil)
 )
 
-// story is what a machine records, for people, of what a step did. A search has
-// it off: then an operation on an object pays for one test.
+// story is a machine's record, for users, of what a step did. A search turns it off; then it
+// costs one test per operation on an object.
 type story struct {
 	on    bool
 	pt    *compile.Point
@@ -53,7 +53,7 @@ func (m *Machine) Story() system.Story {
 	return s
 }
 
-// Internal implements system.Narrating: only variables need be seen.
+// Internal implements system.Narrating: only variables need to be shown.
 func (m *Machine) Internal(l system.Loc) bool {
 	return int(l) >= len(m.p.Locs) || m.p.Locs[l].Mutex || m.p.Locs[l].Role != compile.Plain
 }
@@ -109,7 +109,7 @@ func (m *Machine) wait1(what string) {
 	m.story.waits = append(m.story.waits, what)
 }
 
-// held returns the value of a location; looking at it is no access.
+// held returns the value of a location without an access.
 func (m *Machine) held(l int) int64 { return m.sys.locs[l].load(m.words) }
 
 // waitsFor records what a thread waits for at a mutex, a monitor or a semaphore.
@@ -145,7 +145,7 @@ func (m *Machine) tellCas(l int, done bool) {
 	m.act("cas fails: %s is %s", m.p.Locs[l].Name, m.ValueString(system.Loc(l)))
 }
 
-// tellNotified tells whom a notification or a signal woke.
+// tellNotified records which threads a notification or a signal woke.
 func (m *Machine) tellNotified(verb, name string, woken uint64) {
 	if woken == 0 {
 		m.act("%s no thread: none waits for %s", verb, name)
@@ -164,7 +164,7 @@ func (m *Machine) threadNames(set uint64) []string {
 	return who
 }
 
-// tellStart tells of a new thread.
+// tellStart records a new thread.
 func (m *Machine) tellStart(t int, g *compile.GoSite, regs []int64) {
 	if m.scratch != nil {
 		return // init's threads are there from the beginning
@@ -252,7 +252,7 @@ func (m *Machine) tellFilling(ch *compile.Chan) {
 	}
 }
 
-// tellPolled tells whether there is a message.
+// tellPolled records whether there is a message.
 func (m *Machine) tellPolled(c *compile.SelectCase, ch *compile.Chan, found bool) {
 	what := "no message in " + ch.Name
 	if found {
@@ -264,14 +264,14 @@ func (m *Machine) tellPolled(c *compile.SelectCase, ch *compile.Chan, found bool
 	m.act("%s", what)
 }
 
-// tellCase tells which case of a select is taken.
+// tellCase records which case of a select is taken.
 func (m *Machine) tellCase(cases []compile.SelectCase, k int) {
 	if cases[k].Text != "" {
 		m.act("%s", cases[k].Text)
 	}
 }
 
-// heldPlace is place; looking at it is no access.
+// heldPlace is place without an access.
 func (m *Machine) heldPlace(ch *compile.Chan, i int) int {
 	if !ch.Bag {
 		i += int(m.held(ch.First))
@@ -311,7 +311,7 @@ func (m *Machine) chosenCase(c *compile.SelectCase, regs []int64, place int) str
 	return text
 }
 
-// tellFire tells of a send or receive that is about to happen.
+// tellFire records a send or receive that is about to happen.
 func (m *Machine) tellFire(c *compile.SelectCase, ch *compile.Chan, regs []int64, place int) {
 	closed := ch.Closed >= 0 && m.held(ch.Closed) != 0
 	d := system.Deed{Channel: ch.Name}
@@ -360,7 +360,7 @@ func (m *Machine) tellFire(c *compile.SelectCase, ch *compile.Chan, regs []int64
 	m.story.deeds = append(m.story.deeds, d)
 }
 
-// tellParked tells that a thread waits at a channel without a buffer.
+// tellParked records that a thread waits at an unbuffered channel.
 func (m *Machine) tellParked(c *compile.SelectCase, ch *compile.Chan, regs []int64) {
 	if c.Kind != compile.SelSend {
 		m.act("wait to receive from %s", ch.Name)
@@ -372,7 +372,7 @@ func (m *Machine) tellParked(c *compile.SelectCase, ch *compile.Chan, regs []int
 		Value: v})
 }
 
-// tellWoken tells which case another thread has completed for this one.
+// tellWoken records which case another thread has completed for this one.
 func (m *Machine) tellWoken(cases []compile.SelectCase, k int, regs []int64) {
 	m.tellCase(cases, k)
 	c := &cases[k]
@@ -387,8 +387,8 @@ func (m *Machine) tellWoken(cases []compile.SelectCase, k int, regs []int64) {
 		Value: v})
 }
 
-// tellNotReady tells that the default of a select is taken, or if it has none what
-// each of its cases waits for.
+// tellNotReady records that the default of a select is taken, or if it has none, what each of
+// its cases waits for.
 func (m *Machine) tellNotReady(cases []compile.SelectCase, def int, regs []int64) {
 	if def >= 0 {
 		m.act("default")

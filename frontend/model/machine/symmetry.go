@@ -12,17 +12,15 @@ import (
 
 var _ system.Symmetric = (*System)(nil)
 
-// Threads of a kind that is declared symmetric can be exchanged: no instruction
-// reads the number of its thread but to compare it with numbers of threads that are
-// in locks and channels, and what it does there depends only on which of them are
-// the same. So a permutation of the threads of a kind, applied to the slots and to
-// the numbers in the shared locations, is an automorphism.
+// Threads of a symmetric kind can be exchanged: an instruction uses the number of its thread
+// only to compare it for equality with numbers of threads in locks and channels. So a
+// permutation of the threads of a kind, applied to the slots and to the numbers in the shared
+// locations, is an automorphism.
 //
-// What is shared relates each thread to locations and no thread to another one: who
-// owns a mutex, waits for a monitor, is parked at a channel. So two threads with
-// equal slots and equal relations can change places without any difference, and the
-// state in which the threads of each kind are sorted by these is one of its orbit that
-// depends on the orbit only.
+// The shared part relates each thread to locations, and no thread to another: which thread owns
+// a mutex, waits for a monitor, is parked at a channel. So exchanging two threads with equal
+// slots and equal relations makes no difference, and the state of the orbit in which the threads
+// of each kind are sorted by these depends on the orbit only.
 
 // Symmetry implements [system.Symmetric].
 func (s *System) Symmetry() string {
@@ -47,14 +45,14 @@ func (s *System) Symmetry() string {
 	return strings.Join(which, ", ")
 }
 
-// waits tells whether there are locations with a bit for each thread that waits.
+// waits reports whether there are locations with a bit for each thread that waits.
 func (s *System) waits() bool {
 	return slices.ContainsFunc(s.p.Locs, func(l compile.LocInfo) bool {
 		return l.Role == compile.MonitorWaiters || l.Role == compile.CondWaiters
 	})
 }
 
-// relation is what a shared location says of a thread.
+// relation is what a shared location says about a thread.
 type relation struct {
 	loc  int
 	what uint64
@@ -89,12 +87,12 @@ func (s *System) Representatives() func(system.State) {
 	return o.represent
 }
 
-// named tells whether there are names that can be exchanged.
+// named reports whether there are exchangeable names.
 func (s *System) named() bool {
 	return slices.ContainsFunc(s.p.Sets, func(t *resolve.Type) bool { return t.Len > 1 })
 }
 
-// relates tells whether a location names threads.
+// relates reports whether a location names threads.
 func relates(info *compile.LocInfo) bool {
 	return info.Mutex || info.Role == compile.MonitorOwner || info.Role == compile.RWWriter ||
 		waiting(info) || parking(info)
@@ -125,7 +123,7 @@ func (o *sorter) group(n int, typeOf func(t int) *compile.ThreadType) {
 	}
 }
 
-// represent makes of a state the one of its orbit in which the threads are sorted.
+// represent turns a state into the state of its orbit in which the threads are sorted.
 func (o *sorter) represent(state system.State) {
 	s := o.s
 	n := s.threadsIn(state)
@@ -174,7 +172,7 @@ func (s *System) slotWord(state system.State, t, i int) uint64 {
 	return state[w+i] >> sh & maskOf(min(64, s.p.SlotBits-64*i))
 }
 
-// compare orders threads by their slots, and by what is shared says of them.
+// compare orders threads by their slots, and by their relations to shared locations.
 func (o *sorter) compare(state system.State, n, t, u int) int {
 	for i := range o.s.slotWords {
 		if c := cmp.Compare(o.s.slotWord(state, t, i), o.s.slotWord(state, u, i)); c != 0 {
@@ -192,7 +190,7 @@ func (o *sorter) compare(state system.State, n, t, u int) int {
 	})
 }
 
-// relate collects what is shared says of each thread.
+// relate collects the relations of each thread to shared locations.
 func (o *sorter) relate(state system.State, n int) {
 	o.related = true
 	for len(o.of) < n {

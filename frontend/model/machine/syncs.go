@@ -7,9 +7,8 @@ import (
 
 var _ system.Synchronising = (*Machine)(nil)
 
-// syncs is what a machine records of how a step synchronizes. docs/locks.md has
-// the table: it is Go's memory model for what the language has from Go, and
-// Java's for monitors and semaphores.
+// syncs is what a machine records of how a step synchronizes. docs/locks.md has the table: Go's
+// memory model for what the language takes from Go, and Java's for monitors and semaphores.
 type syncs struct {
 	on          bool
 	list        []system.Sync
@@ -56,7 +55,7 @@ func (s *syncs) slot(c *compile.Chan, i int) {
 	}
 }
 
-// seen records that the message in a slot was looked at.
+// seen records that the message in a slot was inspected.
 func (s *syncs) seen(c *compile.Chan, i int) {
 	if s.on {
 		s.list = append(s.list, system.Sync{Kind: system.Acquire, Object: system.Loc(c.Slots),

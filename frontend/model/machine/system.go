@@ -2,14 +2,13 @@
 // [system.System], and [Machine], the interpreter that package compile
 // specifies, implements [system.Machine].
 //
-// A state is packed bits: the live state is the same sequence of words as the
-// encoded one (but for the position of ring buffers), so that loading a state
-// is a copy, and a transition changes a few words in place. Each write goes
-// through one function that keeps the undo log and, while tracking is on, the
-// hash. Nothing is allocated per transition.
+// A state is packed bits: the live state is the same sequence of words as the encoded one
+// (except for the position of ring buffers), so loading a state is a copy, and a transition
+// changes a few words in place. Each write goes through one function that keeps the undo log
+// and, while tracking is on, the hash. Nothing is allocated per transition.
 //
-// The interpreter is a loop over register instructions; docs/design/full-search.md
-// says what else was tried.
+// The interpreter is a loop over register instructions; docs/design/full-search.md lists
+// alternatives that were tried.
 package machine
 
 import (
@@ -79,7 +78,7 @@ func (r *ring) rotate(words []uint64, head int, buf *[]uint64) {
 	r.head.put(words, 0)
 }
 
-// System is a compiled model as explorers see it. It implements system.System.
+// System is a compiled model as a system. It implements system.System.
 type System struct {
 	p          *compile.Program
 	initial    []system.State
@@ -127,7 +126,7 @@ func (e *InitError) Error() string {
 }
 
 // New lays out the state of a compiled model and executes its init. The error is an *InitError,
-// also for a property that names a thread that never exists, or says that the state would be too
+// also for a property that names a thread that never exists, or says that the state is too
 // large.
 func New(p *compile.Program) (*System, error) {
 	// How wide a thread number is depends on how many threads init creates,
@@ -261,8 +260,8 @@ func (s *System) slot(t int) (word int, shift uint) {
 	return int(p.word), uint(p.shift & 63)
 }
 
-// placeSlots computes the places of n slots once: a division for each step of
-// a thread would show.
+// placeSlots computes the places of n slots once, because a division for each step of a thread
+// would be noticeable.
 func (s *System) placeSlots(n int) {
 	s.slots = make([]slotPlace, n)
 	for t := range s.slots {
@@ -290,12 +289,11 @@ func (s *System) threadsIn(words []uint64) int {
 	return s.threads
 }
 
-// maxInitRuns bounds how often init is executed: many of its outcomes may be the
-// same state.
+// maxInitRuns bounds how often init is executed, because many of its outcomes may be the same
+// state.
 const maxInitRuns = 1 << 18
 
-// maxInitPasses bounds the passes of loops in all of them together, which is what they
-// take their time for: some seconds.
+// maxInitPasses bounds the iterations of loops in all of them together, to some seconds.
 const maxInitPasses = 16 * Budget
 
 // runInit computes the initial states: one for each outcome of init's choices.
@@ -370,7 +368,7 @@ func (s *System) initialise(m *Machine, alt uint64) status {
 	m.types = nil
 	m.n = 0
 	m.log = m.log[:0]
-	// While init runs no thread does, so it can lock as the first one.
+	// While init runs, no thread does, so it can lock as thread 0.
 	m.thread, m.budget, m.sample, m.alt, m.viol = 0, Budget, sampled, alt, nil
 	m.childPasses = 0
 	m.choices = m.choices[:0]
@@ -439,7 +437,7 @@ func (s *System) threadType(m *Machine, t int) *compile.ThreadType {
 	return s.types[t]
 }
 
-// holder names a thread in a message. In [Machine.StepOn] the others are not there.
+// holder names a thread in a message. In [Machine.StepOn] the others do not exist.
 func (m *Machine) holder(t int) string {
 	if m.ask != nil {
 		return "another thread"

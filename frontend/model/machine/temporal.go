@@ -12,8 +12,7 @@ import (
 // Machine knows the propositions of temporal properties.
 var _ system.Temporal = (*Machine)(nil)
 
-// temporal is what only the check of temporal properties needs; it is computed
-// when it is first asked for.
+// temporal is what only the check of temporal properties needs; it is computed on first use.
 type temporal struct {
 	once   sync.Once
 	future *flow.Future
@@ -148,12 +147,11 @@ func (m *Machine) chanLen(ch *compile.Chan) int64 {
 
 // Change implements system.Temporal.
 //
-// The effect of a transition on a term is a fixed difference: the transition
-// accesses the term's location, so that no one else writes there before, and
-// what it writes is the same; of a channel's length the difference is fixed
-// though the length is not. So a comparison of a sum can only rise if the sum
-// moves upwards. If all terms are fixed numbers, the values before and after
-// decide.
+// The effect of a transition on a term is a fixed difference: the transition accesses the term's
+// location, so no other thread writes it before, and it always writes the same value; for a
+// channel's length the difference is fixed, though the length is not. So a comparison of a sum
+// can only become true if the sum moves upwards. If all terms are fixed numbers, the values
+// before and after decide.
 func (m *Machine) Change(i int, acc []system.Access, before, after []int64) (rise, fall bool) {
 	s := m.sys
 	p := &s.p.Props[i]
@@ -209,8 +207,7 @@ func accessed(acc []system.Access, l int) bool {
 	return false
 }
 
-// touches tells whether a transition writes anything that a proposition may
-// look at.
+// touches reports whether a transition writes anything that a proposition may read.
 func (s *System) touches(i int, acc []system.Access) bool {
 	late := s.lateTemporal()
 	reads := late.reads[i]
@@ -249,14 +246,12 @@ func (m *Machine) Late(t int, acc []system.Access) bool {
 
 // Conflicts implements system.Temporal.
 //
-// Locations but those of channels are compared one by one: what t writes u must
-// not touch, and what t reads u must not write. Of a channel with a buffer, a
-// send and a receive are independent, for each is enabled or not whatever the
-// other does from a state in which both are enabled, and the contents commute.
-// So if the transition is no more than one send, receive or select (a simple
-// point), an enabled send conflicts with other senders only, an enabled receive
-// with other receivers; a case that is not enabled now, or any other use,
-// conflicts with whatever changes the channel.
+// Locations other than those of channels are compared one by one: u must not touch what t
+// writes, nor write what t reads. A send and a receive on a buffered channel are independent:
+// where both are enabled, neither disables the other, and the contents commute. So if the
+// transition is only one send, receive or select (a simple point), an enabled send conflicts
+// with other senders only, an enabled receive with other receivers; a case that is not enabled
+// now, or any other use, conflicts with whatever changes the channel.
 func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	s := m.sys
 	pc := m.pc(u)
@@ -309,7 +304,7 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	return false
 }
 
-// use tells which operations on a channel are enabled: they moved its indices.
+// use returns which operations on a channel are enabled: those that moved its indices.
 func (s *System) use(acc []system.Access, c int32, late *temporal) flow.ChanOps {
 	var ops flow.ChanOps
 	for _, a := range acc {

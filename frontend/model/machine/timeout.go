@@ -18,8 +18,8 @@ func (s *System) Irreducible(bool) string {
 	return ""
 }
 
-// moves tells whether any thread can move in the live state while all timeouts are
-// false. A machine of its own finds out: what it does is neither recorded nor counted.
+// moves reports whether any thread can move in the live state while all timeouts are false. It
+// uses a machine of its own, whose steps are neither recorded nor counted.
 func (m *Machine) moves() bool {
 	if m.probe == nil {
 		m.probe = newMachine(m.sys, make([]uint64, len(m.counts)))

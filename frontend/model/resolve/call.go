@@ -19,8 +19,8 @@ func charValue(text string) rune {
 	return r
 }
 
-// instead says what to write for methods that a function with the variable replaces: with which
-// declaration, if it must have one.
+// instead says what to write for methods that are functions here, and which declaration the
+// variable needs.
 var instead = map[string]struct {
 	write string
 	kind  TypeKind
@@ -52,9 +52,8 @@ func (c *checker) kindOf(e syntax.Expr) TypeKind {
 	return Invalid
 }
 
-// insteadOf says what to write here instead of a call of a method, above all of those
-// that Go's packages sync and sync/atomic have. It names the declaration that this needs
-// if the variable has another one.
+// insteadOf says what to write instead of a method call, mainly those of Go's packages sync and
+// sync/atomic. It names the declaration that this needs if the variable has another one.
 func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 	x, first := text(s.X), "n"
 	if len(args) > 0 {
@@ -159,10 +158,10 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 	return bad()
 }
 
-// arguments checks the arguments of a call that is wrong anyway.
+// arguments checks the arguments of an incorrect call.
 func (c *checker) arguments(e *syntax.CallExpr) {
 	for _, a := range e.Args {
-		// whoever writes printf("...") means something else
+		// printf("...") is meant differently
 		if _, ok := a.(*syntax.StringLit); !ok {
 			c.any(a, nil)
 		}
@@ -184,7 +183,7 @@ func (c *checker) function(e *syntax.CallExpr, obj *Object) operand {
 		c.body.calls = append(c.body.calls, call{obj, e.Pos(), e.End(), atomic, atomic ||
 			c.noEffects != ""})
 	}
-	// its signature may not be all of it
+	// its signature may be incomplete
 	if c.broken(obj) && !c.file.Partial[obj.Decl.(syntax.Decl)] {
 		c.arguments(e)
 		return bad()

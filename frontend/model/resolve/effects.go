@@ -7,9 +7,9 @@ import (
 	"cpor/frontend/source"
 )
 
-// A function has no effects if its calls change nothing but its own variables, wait
-// for nothing and choose nothing: then it is an expression that reads, and can stand
-// where effects cannot. It may loop, and it may fail.
+// A function has no effects if its calls change only its own variables, and neither wait nor
+// choose. Then a call is an expression that reads, and is allowed where effects are not. It may
+// loop, and it may fail.
 
 // effect is something that a function does besides computing its results.
 type effect struct {
@@ -59,7 +59,7 @@ func (c *checker) effectOf(f *Object, found map[*Object]*effect) *effect {
 	return first
 }
 
-// does tells which effect a node has by itself, those below it left out; "" if none.
+// does returns the effect of a node itself, without those below it; "" if none.
 func (c *checker) does(n syntax.Node, found map[*Object]*effect) string {
 	writes := func(places ...syntax.Expr) string {
 		for _, e := range places {
@@ -127,7 +127,7 @@ func (c *checker) does(n syntax.Node, found map[*Object]*effect) string {
 	return ""
 }
 
-// isShared tells whether a place is a shared variable or a part of one.
+// isShared reports whether a place is a shared variable or a part of one.
 func (c *checker) isShared(e syntax.Expr) bool {
 	pointer := func(e syntax.Expr) bool {
 		t := c.prog.Types[e]

@@ -26,7 +26,7 @@ const (
 	mThread
 )
 
-// operand is an expression as far as it is checked.
+// operand is a checked expression.
 type operand struct {
 	mode   mode
 	typ    *Type
@@ -279,8 +279,7 @@ func (c *checker) show(x *operand) string {
 	return fmt.Sprintf("%s (%s)", s, x.typ)
 }
 
-// settle records the final type of an untyped expression and of the parts that
-// take it over from it.
+// settle records the final type of an untyped expression and of the parts that inherit it.
 func (c *checker) settle(e syntax.Expr, t *Type) {
 	old := c.prog.Types[e]
 	if old == nil || !old.untyped() {
@@ -316,8 +315,8 @@ func (c *checker) settle(e syntax.Expr, t *Type) {
 	c.prog.Types[e] = t
 }
 
-// defaultType gives an untyped operand the type that it has by itself, and
-// returns the type that a variable with this value takes.
+// defaultType gives an untyped operand its default type, and returns the type of a variable with
+// this value.
 func (c *checker) defaultType(x *operand) *Type {
 	switch x.typ.Kind {
 	case UntypedBool:
@@ -372,7 +371,7 @@ func (c *checker) assign(x *operand, t *Type, where string) {
 	fail("cannot use %s as %s in %s%s", c.show(x), t, where, assignHint(x, t))
 }
 
-// holder says what a value of type t is that has an object o in it.
+// holder describes a value of type t that contains an object o.
 func holder(t *Type, o string) string {
 	if t.isLock() || t.Kind == Chan {
 		return o
@@ -380,8 +379,8 @@ func holder(t *Type, o string) string {
 	return fmt.Sprintf("%s contains %s, which", t, o)
 }
 
-// assignHint says how to write what was probably meant by an assignment to a variable of type t;
-// "" if that is not known.
+// assignHint says how to write what an assignment to a variable of type t was probably meant to
+// do; "" if unknown.
 func assignHint(x *operand, t *Type) string {
 	switch {
 	case x.typ.Kind == UntypedInt && t.Kind == Bool:
@@ -544,7 +543,7 @@ func (c *checker) receive(e *syntax.UnaryExpr) operand {
 	return value(t.Elem)
 }
 
-// binary checks x op y, op no comparison. Of x op= y it is the right side.
+// binary checks x op y, where op is not a comparison. For x op= y it is the right side.
 func (c *checker) binary(x, y *operand, op syntax.Op, e syntax.Node) operand {
 	if x.mode == mInvalid || y.mode == mInvalid {
 		return bad()
@@ -658,7 +657,7 @@ func (c *checker) match(x, y *operand, op syntax.Op, e syntax.Node) bool {
 	return false
 }
 
-// convertible tells whether an untyped operand can take a type, but for its value.
+// convertible reports whether an untyped operand can take a type, ignoring its value.
 func (c *checker) convertible(x *operand, t *Type) bool {
 	switch x.typ.Kind {
 	case UntypedBool:
@@ -739,7 +738,7 @@ func (c *checker) comparison(x, y *operand, op syntax.Op, e syntax.Node) operand
 			syntax.Eq: d == 0, syntax.Ne: d != 0, syntax.Lt: d < 0,
 			syntax.Le: d <= 0, syntax.Gt: d > 0, syntax.Ge: d >= 0,
 		}[op]
-		// The operands are not computed at run time, but have types all the same.
+		// The operands are not computed at run time, but they have types.
 		c.defaultQuietly(x)
 		c.defaultQuietly(y)
 		return constOf(untypedBool, boolInt(r))
@@ -807,7 +806,7 @@ func (c *checker) threadRef(e syntax.Expr, obj *Object, ix *syntax.IndexExpr) *T
 	return &ThreadRef{Thread: obj, Index: ix.Index}
 }
 
-// quantConst tells whether an expression is made of constants and variables of quantifiers.
+// quantConst reports whether an expression consists of constants and variables of quantifiers.
 func (c *checker) quantConst(e syntax.Expr) bool {
 	if c.big[e] != nil {
 		return true
@@ -1004,7 +1003,7 @@ func (c *checker) hasLabel(obj *Object, name string) bool {
 	return false
 }
 
-// broken tells whether the declaration of a function or thread had syntax errors.
+// broken reports whether the declaration of a function or thread had syntax errors.
 func (c *checker) broken(obj *Object) bool {
 	d, ok := obj.Decl.(syntax.Decl)
 	return ok && c.file.Broken[d]
@@ -1077,8 +1076,8 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 	return value(boolType)
 }
 
-// calledLabel finds a label in the functions that a thread calls, and adds their labels
-// to names. Where no transition begins there, the label is quiet.
+// calledLabel finds a label in the functions that a thread calls, and adds their labels to
+// names. A label at which no transition begins is quiet.
 func (c *checker) calledLabel(thread *Object, name string, names *[]string) (found, quiet *Object) {
 	type visit struct {
 		f     *Object
@@ -1127,7 +1126,7 @@ func (c *checker) quantifier(e *syntax.QuantExpr) operand {
 	return value(boolType)
 }
 
-// fold checks count, sum, min and max of what a variable represents.
+// fold checks count, sum, min and max over a variable.
 func (c *checker) fold(e *syntax.FoldExpr) operand {
 	word := e.Op.String()
 	t := intType
@@ -1161,7 +1160,7 @@ func (c *checker) fold(e *syntax.FoldExpr) operand {
 	return value(t)
 }
 
-// over checks what a quantifier's variable represents, and what is said of it.
+// over checks a quantifier's domain and body.
 func (c *checker) over(e syntax.Expr, word, where string, id *syntax.Ident, d *syntax.Domain,
 	inside func()) {
 	var b Bounds
@@ -1380,8 +1379,8 @@ func (c *checker) fields(e *syntax.CompositeLit, t *Type) {
 	}
 }
 
-// meet notes an operation on a channel: one on an unbuffered channel cannot be in an atomic block,
-// as it needs two threads.
+// meet records an operation on a channel: one on an unbuffered channel cannot be in an atomic
+// block, because it needs two threads.
 func (c *checker) meet(n syntax.Node, t *Type) {
 	if t.Cap != 0 || c.body == nil {
 		return

@@ -23,11 +23,11 @@ type blockScope struct {
 	vars   []*syntax.Ident // the variables declared directly in it
 }
 
-// isEnd tells whether a label marks a place where a thread may block forever.
+// isEnd reports whether a label marks a place where a thread may block forever.
 func isEnd(name string) bool { return name == "end" || strings.HasPrefix(name, "end_") }
 
-// collectLabels declares the labels of the body at hand and checks its gotos:
-// as in Go, one can neither jump into a block nor over the declaration of a variable.
+// collectLabels declares the labels of the current body and checks its gotos: as in Go, one can
+// neither jump into a block nor over the declaration of a variable.
 func (c *checker) collectLabels(block *syntax.Block) {
 	b := c.body
 	b.labels = map[string]*label{}

@@ -28,7 +28,7 @@ func (c *checker) temporal(e *syntax.TemporalExpr) operand {
 	return value(untypedBool)
 }
 
-// structure reports temporal operators inside of propositions.
+// structure reports temporal operators inside propositions.
 func (c *checker) structure(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:

@@ -20,9 +20,8 @@ type Options struct {
 	Params map[string]string
 }
 
-// Check parses and resolves a file. The error is a *[source.List] with all that
-// is wrong with it, syntax and meaning; statements with syntax errors are not
-// looked into any further.
+// Check parses and resolves a file. The error is a *[source.List] with all mistakes of syntax
+// and meaning; statements with syntax errors are not checked any further.
 func Check(src *source.File, o Options) (*Program, error) {
 	f, perr := syntax.Parse(src)
 	if perr == nil {
@@ -42,8 +41,8 @@ func Check(src *source.File, o Options) (*Program, error) {
 	return nil, all.Err()
 }
 
-// others returns the messages about the meaning that are on other lines than those about the
-// syntax, which say why.
+// others returns the messages about meaning on lines without a message about syntax, which would
+// be the cause.
 func others(src *source.File, syntax, meaning *source.List) []*source.Message {
 	lines := map[int]bool{}
 	for _, m := range syntax.Messages {
@@ -56,9 +55,8 @@ func others(src *source.File, syntax, meaning *source.List) []*source.Message {
 	})
 }
 
-// Resolve finds out what the names and the expressions of a parsed file mean.
-// The error is a *[source.List]. Of a file with syntax errors it checks what
-// can be checked, and returns no program.
+// Resolve resolves the names and expressions of a parsed file. The error is a *[source.List]. If
+// the file has syntax errors, it checks what it can, and returns no program.
 func Resolve(f *syntax.File, o Options) (*Program, error) {
 	c := &checker{
 		file: f, opts: o,
@@ -112,7 +110,7 @@ type checker struct {
 	later  []func() // checks that must wait until all types are known
 	delay  bool     // collect into later
 
-	// The context of the expression or statement at hand.
+	// The context of the current expression or statement.
 	scope      *scope
 	iota       *big.Int // nil outside of constant declarations
 	noEffects  string   // if not "", where we are and effects are not allowed
@@ -126,7 +124,7 @@ type checker struct {
 	guarded []guarded
 }
 
-// info is how far a top-level object is known.
+// info says how far a top-level object is resolved.
 type info struct {
 	state state
 	decl  syntax.Decl
@@ -141,8 +139,8 @@ const (
 	known
 )
 
-// errorf reports what is wrong with a node; nothing if a name occurs in it that a statement
-// with a syntax error may have declared.
+// errorf reports a mistake in a node, unless the node contains a name that a statement with a
+// syntax error may have declared.
 func (c *checker) errorf(n syntax.Node, format string, args ...any) *source.Message {
 	if (c.body != nil && c.body.bad || len(c.file.LostNames) > 0) && c.lost(n) {
 		return &source.Message{}
@@ -216,8 +214,8 @@ func (c *checker) checkFile() {
 	c.fillConstants()
 }
 
-// object returns the top-level object that an identifier declares; for one that
-// is declared twice, it is one of its own.
+// object returns the top-level object that an identifier declares; a second declaration of the
+// same name gets an object of its own.
 func (c *checker) object(id *syntax.Ident) *Object { return c.prog.Uses[id] }
 
 // ordered returns the top-level objects in the order of their declarations.
@@ -424,8 +422,7 @@ func (c *checker) override(obj *Object, v *big.Int) *big.Int {
 	return v
 }
 
-// named returns the value of the constant of a declared type that has this name; nil
-// if there is none.
+// named returns the value of a declared type's constant with this name; nil if there is none.
 func (c *checker) named(t *Type, name string) *big.Int {
 	obj := c.top.names[name]
 	if obj == nil || obj.Kind != ConstObj || t.under == nil || !c.complete(obj) || obj.Type != t {
@@ -434,10 +431,10 @@ func (c *checker) named(t *Type, name string) *big.Int {
 	return c.value[obj]
 }
 
-// nameValues gives the values of enumerations their names: those of the constants of
-// a declared type of integers, if a group has two of them or more. Where two have the
-// same value, the first one counts. A group that counts with iota is an enumeration of
-// any type, but its values have no names.
+// nameValues names the values of enumerations: those of the constants of a declared type of
+// integers, if a group has two of them or more. Where two have the same value, the first one
+// counts. A group that counts with iota is an enumeration of any type, but its values have no
+// names.
 func (c *checker) nameValues() {
 	var group []*Object
 	end := func() {
@@ -524,7 +521,7 @@ func (c *checker) checkParams() {
 	}
 }
 
-// text returns the text of an expression for messages, shortened if it is long.
+// text returns the text of an expression for messages, shortened if long.
 func text(n syntax.Node) string {
 	s := syntax.String(n)
 	if r := []rune(s); len(r) > 60 {
@@ -542,8 +539,8 @@ func kindName(k ObjKind) string {
 	}[k]
 }
 
-// undefined reports a name that is not declared. want selects what could be there, for the
-// suggestion; what names it.
+// undefined reports a name that is not declared. want selects candidates for the suggestion;
+// what says what kind of name it is.
 func (c *checker) undefined(id *syntax.Ident, what string, want func(*Object) bool) {
 	if c.file.Lost || c.body != nil && c.body.unnamed || id.Name == "_" {
 		if id.Name == "_" {
@@ -689,14 +686,14 @@ func (c *checker) starts(b *body, seen map[*body]bool) bool {
 	return false
 }
 
-// checkCalls checks what functions do whom others call.
+// checkCalls checks functions against their callers.
 func (c *checker) checkCalls() {
 	c.checkRecursion()
 	c.checkAssumes()
 	c.checkRendezvous()
 }
 
-// checkRecursion reports functions that call themselves, if through others.
+// checkRecursion reports functions that call themselves, directly or through others.
 func (c *checker) checkRecursion() {
 	done := map[*Object]bool{}
 	var path []*Object

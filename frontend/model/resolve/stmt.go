@@ -10,8 +10,8 @@ import (
 	"cpor/internal/human"
 )
 
-// body is the function, thread or init whose statements are being checked, and
-// what is found out about it.
+// body is the function, thread or init whose statements are being checked, and what is known
+// about it.
 type body struct {
 	obj     *Object // nil for init
 	atomic  int     // the atomic blocks around the statement at hand
@@ -105,7 +105,7 @@ func (c *checker) local(id *syntax.Ident, t *Type, d syntax.Node) *Object {
 	return obj
 }
 
-// declare puts an object into the scope at hand.
+// declare puts an object into the current scope.
 func (c *checker) declare(id *syntax.Ident, obj *Object) {
 	c.prog.Uses[id] = obj
 	if id.Name == "_" {
@@ -248,8 +248,8 @@ func (c *checker) selectStmt(s *syntax.SelectStmt) {
 	}
 }
 
-// badStmt makes nothing of a statement with a syntax error but that names can have been
-// declared in it: so that what uses them is not reported, too.
+// badStmt handles a statement with a syntax error: it may have declared names, so uses of them
+// are not reported.
 func (c *checker) badStmt(s *syntax.BadStmt) {
 	c.body.unnamed = c.body.unnamed || s.Unnamed
 	mayDeclare := func() {
@@ -276,7 +276,7 @@ func (c *checker) badStmt(s *syntax.BadStmt) {
 	})
 }
 
-// lost tells whether a name occurs in a node that a statement with a syntax error may have
+// lost reports whether a name occurs in a node that a statement with a syntax error may have
 // declared.
 func (c *checker) lost(n syntax.Node) bool {
 	if id, ok := n.(*syntax.Ident); ok {
@@ -357,8 +357,8 @@ func (c *checker) newVarType(x *operand) *Type {
 	return t
 }
 
-// values checks the right side of an assignment to n variables: n expressions,
-// or a call or a receive that gives n values.
+// values checks the right side of an assignment to n variables: n expressions, or a call or a
+// receive with n values.
 func (c *checker) values(list []syntax.Expr, n int, hint *Type) []operand {
 	if len(list) == 1 && n > 1 {
 		e := list[0]
@@ -408,7 +408,7 @@ func (c *checker) values(list []syntax.Expr, n int, hint *Type) []operand {
 	return xs
 }
 
-// awaited is where the condition of an await stands.
+// awaited names the place of an await's condition, for messages.
 const awaited = "the condition of an await"
 
 func (c *checker) exprStmt(s *syntax.ExprStmt) {
@@ -459,7 +459,7 @@ func (c *checker) send(s *syntax.SendStmt) {
 	c.meet(s, t)
 }
 
-// lvalue checks an expression that is assigned to; of _ the type is nil.
+// lvalue checks an expression that is assigned to; the type of _ is nil.
 func (c *checker) lvalue(e syntax.Expr) operand {
 	if id, ok := e.(*syntax.Ident); ok && id.Name == "_" {
 		return operand{mode: mVar, expr: e}
@@ -859,8 +859,7 @@ func (c *checker) branch(s *syntax.BranchStmt) {
 	}
 }
 
-// terminates tells whether control never reaches the end of a statement, by
-// Go's rules.
+// terminates reports whether control never reaches the end of a statement, by Go's rules.
 func terminates(s syntax.Stmt) bool {
 	switch s := s.(type) {
 	case *syntax.ReturnStmt:
@@ -933,9 +932,9 @@ func listTerminates(list []syntax.Stmt) bool {
 	return false
 }
 
-// breaks tells whether statements contain a break that leaves the statement
-// around them: one without a label (direct says whether there is no other
-// target in between), or one with its label.
+// breaks reports whether statements contain a break that leaves the statement around them: one
+// without a label (direct says whether there is no other target in between), or one with its
+// label.
 func breaks[T syntax.Node](list []T, label string, direct bool) bool {
 	return slices.ContainsFunc(list, func(n T) bool { return breaksNode(n, label, direct) })
 }

@@ -27,8 +27,8 @@ func (c *checker) checkSymmetry() {
 	}
 }
 
-// exchanged returns the kind of symmetric threads over which a domain goes, nil if
-// it is another one.
+// exchanged returns the kind of symmetric threads over which a domain ranges, nil if it is
+// another domain.
 func (c *checker) exchanged(d *syntax.Domain) *Object {
 	if d.Of == nil {
 		return nil
@@ -39,8 +39,8 @@ func (c *checker) exchanged(d *syntax.Domain) *Object {
 	return nil
 }
 
-// numbered returns the kind of symmetric threads of which an expression is the number,
-// nil if it is something else.
+// numbered returns the kind of symmetric threads that an expression is a number of, nil if it is
+// something else.
 func (c *checker) numbered(e syntax.Expr) *Object {
 	id, ok := syntax.Unparen(e).(*syntax.Ident)
 	if !ok {
@@ -59,8 +59,8 @@ func (c *checker) numbered(e syntax.Expr) *Object {
 	return nil
 }
 
-// symmetric checks an expression in an invariant; inside tells whether it is in a
-// quantifier over symmetric threads.
+// symmetric checks an expression in an invariant; inside reports whether it is in a quantifier
+// over symmetric threads.
 func (c *checker) symmetric(e syntax.Node, inside bool) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		x, ok := n.(syntax.Expr)
@@ -108,7 +108,7 @@ func (c *checker) symmetric(e syntax.Node, inside bool) {
 	})
 }
 
-// symmetricFold checks a sum or the like over symmetric threads, and tells whether it is one.
+// symmetricFold checks a sum or the like over symmetric threads, and reports whether it is one.
 func (c *checker) symmetricFold(x *syntax.FoldExpr) bool {
 	if c.exchanged(&x.Domain) == nil {
 		return false
@@ -122,7 +122,7 @@ func (c *checker) symmetricFold(x *syntax.FoldExpr) bool {
 	return true
 }
 
-// scalarset returns a new type of names that can be exchanged.
+// scalarset returns a new type of exchangeable names.
 func (c *checker) scalarset(e *syntax.SymmetricType, name string) *Type {
 	n, ok := c.constInt(e.Len, "the number of names")
 	switch {
@@ -142,7 +142,7 @@ func (c *checker) scalarset(e *syntax.SymmetricType, name string) *Type {
 	return t
 }
 
-// maxNames bounds the names of a type: the search looks at pairs of them in each state.
+// maxNames bounds the names of a type: the search examines pairs of them in each state.
 const maxNames = 255
 
 // namesOf returns the Scalarset that an expression names, nil if it is something else.
@@ -159,8 +159,8 @@ func (c *checker) namesOf(e syntax.Expr) *Type {
 	return obj.Type
 }
 
-// inSteps reports what goes through the names of a type in some order and takes several steps
-// for it: between two of them, names that are done and names that are not differ.
+// inSteps reports an iteration over the names of a type in some order that takes several steps:
+// between two of them, finished names differ from the others.
 func (c *checker) inSteps(n syntax.Node, what string) {
 	if c.body == nil || c.body == c.init || c.body.atomic > 0 || c.noEffects == awaited {
 		return
@@ -169,8 +169,8 @@ func (c *checker) inSteps(n syntax.Node, what string) {
 		"into an atomic block", what)
 }
 
-// alike checks what is said of each name of a type: it is evaluated in some order, so
-// nothing in it may fail.
+// alike checks the body of a quantifier over names: it is evaluated in some order, so nothing in
+// it may fail.
 func (c *checker) alike(e syntax.Expr, t *Type) {
 	var inside syntax.Expr
 	switch e := e.(type) {
@@ -201,8 +201,8 @@ func (c *checker) alike(e syntax.Expr, t *Type) {
 	})
 }
 
-// steady tells whether an expression is a variable, or a field of one, that has the same value for
-// whatever a quantifier's variable represents.
+// steady reports whether an expression is a variable, or a field of one, whose value does not
+// depend on a quantifier's variable.
 func (p *Program) steady(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:
@@ -217,15 +217,15 @@ func (p *Program) steady(e syntax.Expr) bool {
 	return false
 }
 
-// Alike tells whether what a quantifier goes through are names or symmetric threads.
+// Alike reports whether a quantifier ranges over names or symmetric threads.
 func (p *Program) Alike(d *syntax.Domain) bool {
 	return d.Of != nil && (p.Uses[d.Of].Symmetric || p.Uses[d.Of].Kind == TypeObj)
 }
 
-// Before returns what is evaluated before a quantifier, or count, sum, min or max, over names
-// or symmetric threads: whether an index in it that is a variable is within its
-// array does not depend on what the quantifier goes through, so it must not depend on the order
-// either which of them fails.
+// Before returns what is evaluated before a quantifier, or count, sum, min or max, over names or
+// symmetric threads: indices in its body that are variables. Whether they are within their
+// arrays does not depend on the quantifier, so their order of evaluation must not decide which
+// one fails.
 func (p *Program) Before(inside syntax.Expr) []*syntax.IndexExpr {
 	var list []*syntax.IndexExpr
 	syntax.Walk(inside, func(n syntax.Node) bool {
@@ -246,7 +246,7 @@ func (p *Program) Before(inside syntax.Expr) []*syntax.IndexExpr {
 	return list
 }
 
-// anyName tells whether an expression is the variable of a quantifier over names.
+// anyName reports whether an expression is the variable of a quantifier over names.
 func (c *checker) anyName(e syntax.Expr) bool {
 	id, ok := syntax.Unparen(e).(*syntax.Ident)
 	if !ok {
@@ -256,7 +256,7 @@ func (c *checker) anyName(e syntax.Expr) bool {
 	return obj != nil && obj.Kind == QuantObj && obj.Type.Kind == Scalarset
 }
 
-// byNames tells whether values of the type contain an array whose indices are names.
+// byNames reports whether values of the type contain an array whose indices are names.
 func (t *Type) byNames() bool {
 	switch t.Kind {
 	case Array:
@@ -275,8 +275,7 @@ func (c *checker) wholeArray(n syntax.Node, t *Type) {
 	}
 }
 
-// mayFail tells what in an expression itself, that is not constant, can be an error at
-// run time; "" if nothing.
+// mayFail describes what in a non-constant expression can fail at run time; "" if nothing.
 func (c *checker) mayFail(e syntax.Expr) string {
 	switch e := e.(type) {
 	case *syntax.BinaryExpr:

@@ -6,12 +6,12 @@ import (
 	"cpor/frontend/model/syntax"
 )
 
-// anInvariant is where the condition of an invariant stands.
+// anInvariant names the place of an invariant's condition, for messages.
 const anInvariant = "an invariant"
 
-// threadsOf returns the numbers of the threads of a kind, over which a quantifier in a
-// property goes. How many there are is found out from init. If that is not known before
-// the run, an invariant counts them in each state; then there are no bounds.
+// threadsOf returns the numbers of the threads of a kind, over which a quantifier in a property
+// ranges. Their number follows from init. If it is unknown before the run, an invariant counts
+// them in each state; then there are no bounds.
 func (c *checker) threadsOf(id *syntax.Ident, word string) (Bounds, bool) {
 	obj := c.scope.find(id.Name)
 	switch {
@@ -59,8 +59,8 @@ type census struct {
 	at     syntax.Node      // where the number becomes unknown
 }
 
-// threads returns the number of threads of the kind; why is not empty if it is not
-// the same in every run, or not found out.
+// threads returns the number of threads of the kind; why is not empty if it varies between runs,
+// or is unknown.
 func (k *census) threads() (n int, why string) {
 	for _, t := range k.c.prog.Threads {
 		if k.any(t.Body) {
@@ -73,7 +73,7 @@ func (k *census) threads() (n int, why string) {
 	return k.list(k.c.prog.Init.Body.Stmts)
 }
 
-// any tells whether something below a node may start a thread of the kind.
+// any reports whether something below a node may start a thread of the kind.
 func (k *census) any(n syntax.Node) bool {
 	found := false
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -111,7 +111,7 @@ func (k *census) callee(n *syntax.CallExpr) *Object {
 	return f
 }
 
-// jumps tells whether a statement can leave the statements around it.
+// jumps reports whether a statement can leave the statements around it.
 func (k *census) jumps(n syntax.Node) bool {
 	_, ok := syntax.Find(n, func(n syntax.Stmt) bool {
 		switch n.(type) {
@@ -154,7 +154,7 @@ func (k *census) list(list []syntax.Stmt) (n int, why string) {
 	return n, ""
 }
 
-// back tells whether a statement can jump back to or before another one of its list.
+// back reports whether a statement can jump back to or before another one of its list.
 func (k *census) back(n, to syntax.Stmt) bool {
 	_, ok := syntax.Find(n, func(b *syntax.BranchStmt) bool {
 		if b.Tok != syntax.Goto {
@@ -236,8 +236,8 @@ func (k *census) times(s syntax.Stmt, body *syntax.Block, passes int64) (n int, 
 	return n * int(passes), ""
 }
 
-// passes returns how often for i := a; i < b; i++ goes round, with constants and a body
-// that leaves i alone; -1 if it is another loop.
+// passes returns the number of iterations of for i := a; i < b; i++ with constants and a body
+// that does not change i; -1 if it is another loop.
 func (k *census) passes(s *syntax.ForStmt) int64 {
 	def, ok := s.Init.(*syntax.AssignStmt)
 	if !ok || def.Op != syntax.Define || len(def.Lhs) != 1 || len(def.Rhs) != 1 {
@@ -268,7 +268,7 @@ func (k *census) passes(s *syntax.ForStmt) int64 {
 	return max(n, 0)
 }
 
-// assigns tells whether a statement assigns to an expression that is one.
+// assigns reports whether a statement assigns to an expression for which one returns true.
 func assigns(body syntax.Stmt, is func(syntax.Expr) bool) bool {
 	assigned := false
 	syntax.Walk(body, func(n syntax.Node) bool {

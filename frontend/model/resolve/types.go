@@ -1,12 +1,11 @@
-// Package resolve is the second stage of the model language: it finds out what
-// the names and the expressions of a syntax tree mean.
+// Package resolve is the second stage of the model language: it resolves the names and
+// expressions of a syntax tree.
 //
 //	prog, err := resolve.Check(file, resolve.Options{Params: params})
 //
-// It binds names to objects, evaluates constants exactly, gives every expression
-// a type by Go's rules, and refuses what the language does not allow; all errors
-// of a file come in one run. The result, a [Program], is the tree with tables
-// beside it; package compile translates it.
+// It binds names to objects, evaluates constants exactly, gives every expression a type by Go's
+// rules, and refuses what the language does not allow. One run reports all errors of a file. The
+// result, a [Program], is the tree with tables; package compile translates it.
 //
 // The type checker follows the structure of go/types (operands with a mode,
 // untyped expressions whose type is filled in later), which cannot be used itself
@@ -45,8 +44,8 @@ type Type struct {
 	Names map[int64]string
 
 	under *Type // of a declared type, what it represents; else nil
-	// What cells and the like have found out about an Array, Struct or Chan: a
-	// type can contain another one exponentially often.
+	// Cached results of cells and similar methods for an Array, Struct or Chan: a type can
+	// contain another one exponentially often.
 	facts *facts
 }
 
@@ -57,7 +56,7 @@ type Field struct {
 	Atomic bool // each access to it synchronizes
 }
 
-// TypeKind tells the types apart.
+// TypeKind is the kind of a type.
 type TypeKind uint8
 
 // The kinds of types.
@@ -80,12 +79,12 @@ const (
 	RWMutex
 	WaitGroup
 	Cond
-	// Scalarset: names that can be exchanged (Ip and Dill 1996). Its values are 0, which
-	// is nil and names nobody, and from 1 to Len.
+	// Scalarset: exchangeable names (Ip and Dill 1996). Its values are 0, which is nil and no
+	// name, and 1 to Len.
 	Scalarset
 )
 
-// ObjKind tells what a name represents.
+// ObjKind is the kind of an object.
 type ObjKind uint8
 
 // What a name can represent.
@@ -142,14 +141,14 @@ type Program struct {
 	LTL        []*LTL
 
 	Uses map[*syntax.Ident]*Object // every identifier that is a use or a definition
-	// every expression's type, constants converted to the type they take on
+	// every expression's type; constants are converted to the type that they get
 	Types  map[syntax.Expr]*Type
 	Const  map[syntax.Expr]int64 // the value of every constant expression
 	TypeOf map[syntax.TypeExpr]*Type
 	Calls  map[*syntax.CallExpr]CallKind
 	Refs   map[syntax.Expr]*ThreadRef // SelectorExpr and AtExpr that name a thread's local or label
-	// Bounds are those of QuantExpr and FoldExpr; one over threads whose number is not
-	// known has none.
+	// Bounds are those of QuantExpr and FoldExpr; one over an unknown number of threads has
+	// none.
 	Bounds map[syntax.Expr]Bounds
 }
 
@@ -171,7 +170,7 @@ type LTL struct {
 	Formula syntax.Expr
 }
 
-// CallKind tells what a call does.
+// CallKind says what a call does.
 type CallKind uint8
 
 // What a call can be. Uses of the callee's identifier tells which function or built-in.

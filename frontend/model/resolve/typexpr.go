@@ -332,8 +332,8 @@ func (c *checker) badIntType(id *syntax.Ident) {
 	})
 }
 
-// sizedOdd tells whether a name is one of the many integer types that would
-// only confuse as a suggestion.
+// sizedOdd reports whether a name is one of the many integer types that would only confuse in a
+// suggestion.
 func sizedOdd(name string) bool {
 	switch name {
 	case "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64":
@@ -542,8 +542,8 @@ func (c *checker) constantInit(e syntax.Expr) bool {
 	return false
 }
 
-// staticPlace tells whether an expression is a shared variable or a part of one
-// that is known without running the model.
+// staticPlace reports whether an expression is a shared variable or a part of one that is known
+// without running the model.
 func (c *checker) staticPlace(e syntax.Expr) bool {
 	switch x := syntax.Unparen(e).(type) {
 	case *syntax.Ident:
@@ -559,7 +559,7 @@ func (c *checker) staticPlace(e syntax.Expr) bool {
 	return false
 }
 
-// constInt evaluates a constant integer that something else needs.
+// constInt evaluates a required constant integer.
 func (c *checker) constInt(e syntax.Expr, what string) (int64, bool) {
 	x := c.expr(e, nil)
 	switch {

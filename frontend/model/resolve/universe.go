@@ -69,8 +69,8 @@ func (t *Type) String() string {
 	return "invalid type"
 }
 
-// IsScalar tells whether values of the type are one word that can be compared:
-// a bool, an integer, a pointer or a name of a Scalarset.
+// IsScalar reports whether values of the type are one word that can be compared: a bool, an
+// integer, a pointer or a name of a Scalarset.
 func (t *Type) IsScalar() bool {
 	switch t.Kind {
 	case Bool, Int, Pointer, Scalarset, UntypedBool, UntypedInt, UntypedNil, Invalid:
@@ -83,8 +83,8 @@ func (t *Type) untyped() bool {
 	return t.Kind == UntypedBool || t.Kind == UntypedInt || t.Kind == UntypedNil
 }
 
-// isLock tells whether the type is that of a mutex, a monitor, a semaphore, a rwmutex,
-// a waitgroup or a cond.
+// isLock reports whether the type is that of a mutex, a monitor, a semaphore, a rwmutex, a
+// waitgroup or a cond.
 func (t *Type) isLock() bool {
 	switch t.Kind {
 	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup, Cond:
@@ -156,8 +156,8 @@ func (t *Type) fact() *facts {
 	return f
 }
 
-// object returns "a mutex" or "a channel" if values of the type cannot be copied
-// because they are or contain one, else "".
+// object returns "a mutex" or "a channel" if values of the type cannot be copied because they
+// are or contain one, and otherwise "".
 func (t *Type) object() string { return t.fact().object }
 
 // reference returns the path of a part of the type that is a reference to a
@@ -182,7 +182,7 @@ func (t *Type) bounds() (lo, hi *big.Int) {
 	return lo, hi.Sub(hi, one)
 }
 
-// fits tells whether v is a value of the integer type.
+// fits reports whether v is a value of the integer type.
 func (t *Type) fits(v *big.Int) bool {
 	lo, hi := t.bounds()
 	return v.Cmp(lo) >= 0 && v.Cmp(hi) <= 0
@@ -194,7 +194,7 @@ func (t *Type) limits() string {
 	return fmt.Sprintf("%s (%v..%v)", t, lo, hi)
 }
 
-// The types that are always there.
+// The predeclared types.
 var (
 	invalidType = &Type{Kind: Invalid, Name: "invalid type"}
 	boolType    = &Type{Kind: Bool, Name: "bool"}
@@ -226,8 +226,8 @@ var sized = sync.OnceValue(func() map[string]*Type {
 	return m
 })
 
-// builtins are the functions that are always there, with the numbers of their
-// arguments; -1 means any number.
+// builtins are the predeclared functions, with the numbers of their arguments; -1 means any
+// number.
 var builtins = map[string]struct{ min, max int }{
 	"len": {1, 1}, "cap": {1, 1}, "empty": {1, 1}, "full": {1, 1},
 	"min": {1, -1}, "max": {1, -1}, "cas": {3, 3}, "choose": {1, 2},
@@ -291,7 +291,7 @@ func (c *checker) newUniverse() *scope {
 	return s
 }
 
-// advice is what to say about names of Go, Promela and C that do not exist here.
+// advice is the hint for names of Go, Promela and C that do not exist here.
 var advice = map[string]string{
 	"string":     "there are no strings: number the values with constants",
 	"float32":    "there are no floating-point numbers: use integers, scaled if need be",

@@ -6,9 +6,9 @@ import (
 	"cpor/internal/spell"
 )
 
-// view checks what a receive or a poll is about: a channel, the messages in it that
-// match a pattern, match(c, pattern), or with peek(c) what would be received, which
-// stays there. It returns the channel's type, nil after an error.
+// view checks the operand of a receive or a poll: a channel; match(c, pattern), its messages
+// that match a pattern; or peek(c), the next message, which stays there. It returns the
+// channel's type, nil after an error.
 func (c *checker) view(e syntax.Expr, what string) *Type {
 	call, name := c.viewCall(e)
 	if call == nil {
@@ -44,8 +44,7 @@ func (c *checker) view(e syntax.Expr, what string) *Type {
 	return t
 }
 
-// viewCall returns the call of match or peek that an expression is, nil if it is
-// something else.
+// viewCall returns the expression as a call of match or peek, nil if it is something else.
 func (c *checker) viewCall(e syntax.Expr) (call *syntax.CallExpr, name string) {
 	call, ok := syntax.Unparen(e).(*syntax.CallExpr)
 	if !ok {
@@ -151,7 +150,7 @@ func (c *checker) fieldOf(k syntax.Expr, t *Type) int {
 	return -1
 }
 
-// poll checks poll(c), which asks for a message that a receive would get.
+// poll checks poll(c), whether a receive would get a message.
 func (c *checker) poll(e *syntax.CallExpr) operand {
 	t := c.view(e.Args[0], "poll")
 	if t == nil {

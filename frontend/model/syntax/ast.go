@@ -3,20 +3,19 @@
 //
 //	f, err := syntax.Parse(source.New("robots.model", text))
 //
-// The scanner follows Go's lexical rules (comments, automatic semicolons,
-// literals); the parser is a recursive descent over a grammar that is Go's
-// without its packages, slices, maps, strings, methods and closures, and with
-// threads, atomic blocks, choices and quantifiers. docs/language.md describes it
-// for users. The tree knows nothing of names and types: that is package resolve.
+// The scanner follows Go's lexical rules (comments, automatic semicolons, literals); the parser
+// is a recursive descent over a grammar that is Go's without its packages, slices, maps,
+// strings, methods and closures, and with threads, atomic blocks, choices and quantifiers.
+// docs/language.md describes it for users. Package resolve handles names and types.
 //
-// All syntax errors of a file come in one run: after an error the parser continues after the
-// statement or the declaration. [File.Broken] tells which declarations had errors, and a [BadStmt]
-// stands where a statement was that could not be read, so that package resolve can check the others
-// without complaining about what is missing.
+// One run reports all syntax errors of a file: after an error the parser continues after the
+// statement or the declaration. [File.Broken] lists the declarations with errors, and a
+// [BadStmt] replaces a statement that could not be parsed, so that package resolve can check the
+// others without complaining about what is missing.
 //
-// Both are written here although go/scanner and go/parser exist: the scanner
-// must know '@', '..' after a number and our keywords, go/parser accepts no other
-// grammar, and its messages speak of Go.
+// Both are our own although go/scanner and go/parser exist: the scanner must know '@', '..'
+// after a number and our keywords, go/parser accepts no other grammar, and its messages refer to
+// Go.
 package syntax
 
 import "cpor/frontend/source"
@@ -35,13 +34,13 @@ type File struct {
 	// Broken are the declarations that contain syntax errors, as far as they
 	// could be read; empty if Parse returned no error.
 	Broken map[Decl]bool
-	// Partial are those of Broken in whose bodies all that is broken is in a
-	// [BadStmt]: what surrounds it was read as it is meant.
+	// Partial are those of Broken whose errors are all within a [BadStmt]: the rest was parsed
+	// as intended.
 	Partial map[Decl]bool
 	// LostNames are the names that broken declarations of constants, types and variables may
 	// declare.
 	LostNames []string
-	// Lost says that a declaration was so broken that not even its name is known.
+	// Lost says that not even the name of a broken declaration is known.
 	Lost bool
 }
 
@@ -135,8 +134,8 @@ type (
 		Body *Block
 	}
 
-	// IncludeDecl is include "file": what the file declares is declared here. Whoever
-	// loads a model sees to it (source.Join).
+	// IncludeDecl is include "file": the file's declarations are included here by the loader of
+	// a model (source.Join).
 	//
 	//node:decl "include " Path
 	IncludeDecl struct {
@@ -216,8 +215,8 @@ type (
 		Span
 		Elem TypeExpr
 	}
-	// ChanType is chan T (Cap nil), or chan(n) T with a buffer of n; bag(n) T if
-	// its messages are in no order.
+	// ChanType is chan T (Cap nil), or chan(n) T with a buffer of n; bag(n) T if its messages
+	// have no order.
 	//
 	//node:typeexpr [Bag "bag" | "chan"] ["(" Cap ")"] " " Elem
 	ChanType struct {
@@ -226,7 +225,7 @@ type (
 		Elem TypeExpr
 		Bag  bool
 	}
-	// SymmetricType is symmetric(n): n names that can be exchanged.
+	// SymmetricType is symmetric(n): n exchangeable names.
 	//
 	//node:typeexpr "symmetric(" Len ")"
 	SymmetricType struct {
@@ -464,8 +463,8 @@ const (
 	Fallthrough
 )
 
-// Expr is an expression. The blanks around its operators depend on what is around it, so that
-// its printer is written by hand.
+// Expr is an expression. The blanks around its operators depend on its context, so its printer
+// is written by hand.
 //
 //node:print @whole
 type Expr interface {
@@ -589,8 +588,8 @@ type (
 	}
 )
 
-// Domain is what the variable of a quantifier represents: the numbers from Lo to Hi,
-// both included, or the numbers of the threads Of a kind (Lo and Hi are nil).
+// Domain is the range of a quantifier's variable: the numbers from Lo to Hi, both included, or
+// the numbers of the threads Of a kind (Lo and Hi are nil).
 //
 //node:part
 type Domain struct {
@@ -598,7 +597,7 @@ type Domain struct {
 	Of     *Ident
 }
 
-// FoldOp is what a FoldExpr makes of the values.
+// FoldOp is the operation of a FoldExpr.
 type FoldOp uint8
 
 // The operations of FoldExpr.
@@ -617,8 +616,8 @@ func (op FoldOp) String() string { return foldNames[op] }
 // Op is an operator.
 type Op uint8
 
-// The operators. Assign and Define stand only in AssignStmt, the ones from
-// Not on only in UnaryExpr.
+// The operators. Assign and Define occur only in AssignStmt, the ones from Not on only in
+// UnaryExpr.
 const (
 	NoOp Op = iota
 	Assign

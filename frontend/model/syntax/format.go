@@ -9,18 +9,17 @@ import (
 	"cpor/frontend/source"
 )
 
-// Format returns the text of a model file in the layout of cpor fmt, which is gofmt's as
-// far as the languages are the same: tabs, one blank between tokens where gofmt has one, columns
-// for trailing comments and in groups of declarations, no two empty lines. Line breaks
-// stay where they are; what gofmt breaks is broken, except that a block on one line may
-// stay there: atomic { await(free > 0); free--; used++ }. Formatting twice is formatting
-// once, and the tree is the same but for places and empty statements.
+// Format returns the text of a model file in the layout of cpor fmt, which is gofmt's where the
+// languages agree: tabs, one blank between tokens where gofmt has one, columns for trailing
+// comments and in groups of declarations, no two empty lines. Line breaks stay where they are;
+// what gofmt breaks is broken, except that a block on one line may stay there: atomic {
+// await(free > 0); free--; used++ }. Formatting is idempotent, and preserves the tree except for
+// places and empty statements.
 //
-// The error is that of [Parse]; there is no text then.
+// The error is that of [Parse]; then there is no text.
 //
-// What is laid out are the tokens and comments, and not the tree, so that nothing can
-// get lost. The tree only tells apart what looks alike: operators with one operand and with two,
-// literals and blocks.
+// It lays out the tokens and comments, not the tree, so nothing can get lost. The tree only
+// distinguishes what looks alike: operators with one operand and with two, literals and blocks.
 func Format(f *source.File) (string, error) {
 	file, err := Parse(f)
 	if err != nil {
@@ -41,7 +40,7 @@ type item struct {
 	from, to int
 	ends     bool // a statement ends behind it, by a semicolon that is not written
 
-	// What the tree knows.
+	// From the tree:
 	unary   bool // an operator with one operand, or the * of a pointer's type
 	prefix  bool // the end of [] or <>
 	marked  bool // an operator of which the printer has told
@@ -132,7 +131,7 @@ func (f *formatter) comments(from, to int) {
 	}
 }
 
-// at returns the index of the first item at or behind a place.
+// at returns the index of the first item at or after a place.
 func (f *formatter) at(pos source.Pos) int {
 	i, _ := slices.BinarySearchFunc(f.items, int(pos), func(it item, pos int) int {
 		return it.from - pos
@@ -140,7 +139,7 @@ func (f *formatter) at(pos source.Pos) int {
 	return i
 }
 
-// find returns the first token of a kind at or behind a place.
+// find returns the first token of a kind at or after a place.
 func (f *formatter) find(t token, pos source.Pos) *item {
 	i := f.at(pos)
 	for f.items[i].tok != t {
@@ -165,7 +164,7 @@ func (f *formatter) pairs() {
 	}
 }
 
-// learn takes from the tree what tokens alone do not say.
+// learn takes from the tree what tokens alone do not show.
 func (f *formatter) learn(file *File) {
 	p := printer{mark: func(at source.Pos, tight, gap bool) {
 		it := &f.items[f.at(at)]
@@ -257,8 +256,8 @@ func (f *formatter) expr(p *printer, x Expr) {
 	}
 }
 
-// groups finds the brackets around statements and the like: all braces but those of
-// literals, and the parentheses of a group of declarations.
+// groups finds the brackets around statements and the like: all braces except those of literals,
+// and the parentheses of a group of declarations.
 func (f *formatter) groups() {
 	before := tEOF // the token before
 	of := map[int]int{}
@@ -290,19 +289,19 @@ func (f *formatter) groups() {
 	}
 }
 
-// oneLine tells whether there is no line break behind an item up to another one.
+// oneLine reports whether there is no line break between an item and another one.
 func (f *formatter) oneLine(i, j int) bool {
 	return strings.IndexByte(f.text[f.items[i].from:f.items[j].from], '\n') < 0
 }
 
-// lines tells whether the statements directly within a bracket (-1: the file) are on lines of their
-// own.
+// lines reports whether the statements directly within a bracket (-1: the file) are on lines of
+// their own.
 func (f *formatter) lines(group int) bool {
 	return group < 0 || f.items[group].group && !f.oneLine(group, f.items[group].pair)
 }
 
-// breakBehind has a line end behind an item, or behind the comments that follow on its line;
-// with at most one empty line, or none.
+// breakBehind ends a line after an item, or after the comments that follow on its line, with at
+// most one empty line, or none.
 func (f *formatter) breakBehind(i int, empty bool) {
 	for i++; i < len(f.items); i++ {
 		it := &f.items[i]
@@ -351,7 +350,7 @@ func (f *formatter) breakLines(file *File) {
 			it.breaks = 1
 		}
 	}
-	// Around functions and threads of several lines stand empty lines.
+	// Functions and threads of several lines have empty lines around them.
 	for _, d := range file.Decls {
 		switch d.(type) {
 		case *FuncDecl, *ThreadDecl, *InitDecl:
@@ -377,8 +376,8 @@ func (f *formatter) breakLines(file *File) {
 	}
 }
 
-// semicolon decides what becomes of one between statements; own tells whether these are on lines of
-// their own.
+// semicolon decides what becomes of one between statements; own says whether these are on lines
+// of their own.
 func (f *formatter) semicolon(i int, own bool) {
 	it := &f.items[i]
 	before := i - 1
@@ -411,7 +410,7 @@ func (f *formatter) semicolon(i int, own bool) {
 	}
 }
 
-// clauseEnd returns the item behind what follows the colon of a case.
+// clauseEnd returns the item after the clause of a case.
 func (f *formatter) clauseEnd(colon int) int {
 	within := f.items[colon].within
 	for i := colon + 1; ; i++ {
@@ -422,7 +421,7 @@ func (f *formatter) clauseEnd(colon int) int {
 	}
 }
 
-// oneLineClause tells whether the statements of a case are on its line.
+// oneLineClause reports whether the statements of a case are on its line.
 func (f *formatter) oneLineClause(colon int) bool {
 	end := f.clauseEnd(colon)
 	for end--; f.items[end].comment(); end-- {
@@ -434,7 +433,7 @@ func (f *formatter) oneLineClause(colon int) bool {
 		'\n') < 0
 }
 
-// blank tells whether there is one between two items on a line, by their numbers.
+// blank reports whether there is one between two items on a line, by their numbers.
 func (f *formatter) blank(i, j int) bool {
 	a, b := &f.items[i], &f.items[j]
 	switch {
@@ -524,7 +523,7 @@ func (f *formatter) print() string {
 	return b.String()
 }
 
-// statement tells whether an item begins a statement, a declaration or the like, and if not
+// statement reports whether an item begins a statement, a declaration or the like, and if not
 // whether it begins an element of a list in brackets.
 func (f *formatter) statement(i int) (begins, element bool) {
 	within := f.items[i].within
@@ -599,13 +598,14 @@ func (f *formatter) measure(lines []line, of []int, n int) {
 	}
 }
 
-// isTable tells whether the lines in a bracket have columns: fields, or declarations of one group.
+// isTable reports whether the lines in a bracket have columns: fields, or declarations of one
+// group.
 func (f *formatter) isTable(group int) bool {
 	return f.items[group].tok == tLparen || group > 0 && f.items[group-1].tok == tStruct
 }
 
-// leadsCase tells whether a comment on a line of its own is before the first case, or
-// before another one and not deeper than it in the source.
+// leadsCase reports whether a comment on a line of its own is before the first case, or before
+// another one and not deeper than it in the source.
 func (f *formatter) leadsCase(i int) bool {
 	column := func(i int) int {
 		at := f.items[i].from
@@ -622,7 +622,7 @@ func (f *formatter) leadsCase(i int) bool {
 	return false
 }
 
-// together tells whether a line shares its columns with one before it.
+// together reports whether a line shares its columns with one before it.
 func (f *formatter) together(a, b *line) bool {
 	return a.whole && b.whole && !b.empty && a.indent == b.indent && a.row == b.row
 }

@@ -12,8 +12,8 @@ type (
 		Formula Expr
 	}
 
-	// TemporalExpr is an operator that is in formulas of linear temporal
-	// logic only: [] x, <> x, or x op y.
+	// TemporalExpr is an operator that occurs only in formulas of linear temporal logic: [] x,
+	// <> x, or x op y.
 	//
 	//node:expr
 	TemporalExpr struct {
@@ -26,7 +26,7 @@ type (
 // TemporalOp is an operator of a TemporalExpr.
 type TemporalOp uint8
 
-// The operators of formulas that expressions do not have.
+// The operators that only formulas have.
 const (
 	Always TemporalOp = iota
 	Eventually
@@ -102,7 +102,7 @@ func (p *parser) ltlDecl() {
 	d.Span = p.span(pos)
 }
 
-// formula parses a formula, or an expression where no formula can stand.
+// formula parses a formula, or an expression where no formula is allowed.
 func (p *parser) formula() Expr {
 	if !p.ltl {
 		return p.expr()
@@ -186,7 +186,7 @@ func (p *parser) prefixTemporal(op TemporalOp) Expr {
 	return &TemporalExpr{p.span(pos), op, x, nil}
 }
 
-// temporalWord refuses names that stand where a prefix operator would.
+// temporalWord refuses names in the place of a prefix operator.
 func (p *parser) temporalWord(name *Ident) {
 	switch p.s.tok {
 	case tName:

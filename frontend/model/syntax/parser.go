@@ -8,10 +8,9 @@ import (
 	"cpor/internal/human"
 )
 
-// maxNesting bounds how deeply constructs may be inside each other, and
-// maxHeight how high the tree of an expression may be (a + b + c is a tree of
-// height 3). They keep every recursion over the tree far from the end of the
-// stack; no model written by hand or by a sane generator comes near them.
+// maxNesting bounds how deeply constructs may be inside each other, and maxHeight how high the
+// tree of an expression may be (a + b + c is a tree of height 3). They keep every recursion over
+// the tree far from the end of the stack. No reasonable model comes near them.
 const (
 	maxNesting = 1000
 	maxHeight  = 10_000
@@ -87,8 +86,8 @@ func (p *parser) span(from source.Pos) Span {
 	return Span{From: from, To: max(from, p.prevEnd)}
 }
 
-// errorAt reports an error; a second one on the same line is mostly a
-// consequence of the first one and is left out.
+// errorAt reports an error. A second one on the same line is usually a consequence of the first,
+// and is dropped.
 func (p *parser) errorAt(from, to source.Pos, format string, args ...any) *source.Message {
 	p.errors++
 	line, _ := p.file.Source.Position(from)
@@ -109,8 +108,8 @@ func (p *parser) fail(format string, args ...any) {
 	p.failAt(from, to, format, args...)
 }
 
-// here returns the place of the current token for a message; of the end of a
-// line or of the file that is behind the last token, before any comment.
+// here returns the place of the current token for a message. The end of a line or of the file is
+// placed after the last token, before any comment.
 func (p *parser) here() (from, to source.Pos) {
 	if p.s.autoSemi || p.s.tok == tEOF {
 		return p.prevEnd, p.prevEnd
@@ -126,7 +125,7 @@ func (p *parser) failAt(from, to source.Pos, format string, args ...any) {
 	panic(bailStmt{})
 }
 
-// expected reports that something else than the current token should be here.
+// expected reports that something other than the current token should be here.
 func (p *parser) expected(what string) {
 	p.fail("expected %s, found %s", what, p.s.describe())
 }
@@ -159,7 +158,7 @@ func (p *parser) enter() {
 
 func (p *parser) leave() { p.nesting-- }
 
-// grow sets the height of the expression at hand, whose highest part has height h.
+// grow sets the height of the current expression, whose highest part has height h.
 func (p *parser) grow(h int) {
 	p.height = h + 1
 	if p.height > maxHeight {
@@ -177,7 +176,7 @@ func declStart(t token) bool {
 	return t == tConst || t == tType || t == tVar || ownDecl(t)
 }
 
-// declNames begin declarations, too, and are no keywords.
+// declNames begin declarations, too, but are not keywords.
 var declNames = []string{"unshared", "comm", "mutex", "rwmutex", "monitor", "semaphore",
 	"waitgroup", "cond", "include", "ltl", "symmetric"}
 
@@ -185,8 +184,8 @@ func ownDecl(t token) bool {
 	return t == tFunc || t == tThread || t == tInit || t == tInvariant
 }
 
-// atMargin tells whether the current token is a keyword of a top-level
-// declaration in the first column: the place to continue after an error.
+// atMargin reports whether the current token is a keyword of a top-level declaration in the
+// first column: the place to continue after an error.
 func (p *parser) atMargin() bool {
 	return p.s.newLine && p.s.from == p.s.lineStart && ownDecl(p.s.tok)
 }
@@ -349,8 +348,8 @@ func (p *parser) threadDecl(pos source.Pos, symmetric bool) {
 	d.Span = p.span(pos)
 }
 
-// endedEarly notes that the declaration before this place has most likely ended too early: what
-// was read as its body is not to be trusted.
+// endedEarly notes that the declaration before this place has probably ended too early: what was
+// parsed as its body is unreliable.
 func (p *parser) endedEarly() {
 	if n := len(p.file.Decls); n > 0 {
 		p.file.Broken[p.file.Decls[n-1]] = true
@@ -488,7 +487,7 @@ func (p *parser) decls(add func(Decl)) {
 	p.expect(tRparen, "')' after the group")
 }
 
-// constGroup is what a constant declaration takes over from the one before.
+// constGroup is what a constant declaration inherits from the previous one.
 type constGroup struct {
 	iota   int
 	typ    TypeExpr
@@ -621,7 +620,7 @@ func (p *parser) idents(what string) []*Ident {
 	return list
 }
 
-// chanType parses what follows chan, or bag.
+// chanType parses what follows chan or bag.
 func (p *parser) chanType(pos source.Pos, bag bool) TypeExpr {
 	var size Expr
 	if p.s.tok == tLparen {
@@ -728,7 +727,7 @@ func (p *parser) typ() TypeExpr {
 	return nil
 }
 
-// arrayType parses an array type behind its '['; [...] leaves Len nil.
+// arrayType parses an array type after its '['; [...] leaves Len nil.
 func (p *parser) arrayType(pos source.Pos) TypeExpr {
 	var n Expr
 	if p.s.tok == tRbrack {
@@ -802,7 +801,7 @@ func (p *parser) stmts() []Stmt {
 	return list
 }
 
-// tryStmt parses a statement and its end; after an error it goes behind it, and adds what
+// tryStmt parses a statement and its end. After an error it skips the statement, and adds what
 // is left of it.
 func (p *parser) tryStmt(add func(Stmt)) {
 	braces, nesting, begin, first := p.braces, p.nesting, p.s.from, p.s.tok
@@ -855,7 +854,7 @@ func (p *parser) tryStmt(add func(Stmt)) {
 	add(bad)
 }
 
-// attempt runs a part of the parser, and tells whether it came to its end.
+// attempt runs a part of the parser, and reports whether it succeeded.
 func (p *parser) attempt(f func()) (ended bool) {
 	defer func() {
 		switch r := recover().(type) {
@@ -895,7 +894,7 @@ func (p *parser) bodies(braces int) []*Block {
 	return list
 }
 
-// opensLine tells whether the current token is an open brace at the end of its line.
+// opensLine reports whether the current token is an open brace at the end of its line.
 func (p *parser) opensLine() bool {
 	if p.s.tok != tLbrace {
 		return false
@@ -905,8 +904,8 @@ func (p *parser) opensLine() bool {
 	return line == "" || strings.HasPrefix(line, "//")
 }
 
-// mentioned notes the names in a part of a statement that could not be read, and which of them
-// are declared there: those before := and in, and all names of a declaration.
+// mentioned records the names in a part of a statement that could not be parsed, and which of
+// them are declared there: those before := and in, and all names of a declaration.
 func (p *parser) mentioned(bad *BadStmt, from, to int) {
 	if from >= to {
 		return
@@ -982,7 +981,7 @@ func (p *parser) endStmt() {
 	}
 }
 
-// sync goes behind the statement that began at begin, inside the given number of braces.
+// sync skips the statement that began at begin, inside the given number of braces.
 func (p *parser) sync(braces, begin int) {
 	for p.s.tok != tEOF && !p.atMargin() {
 		if p.braces <= braces {
@@ -1441,7 +1440,7 @@ func (p *parser) chooseStmt() Stmt {
 	return s
 }
 
-// peekChoose tells whether the choose at hand is the function choose(lo, hi).
+// peekChoose reports whether the current choose is the function choose(lo, hi).
 func (p *parser) peekChoose() bool {
 	ahead := p.s
 	ahead.errorf = func(int, int, string, ...any) {}
@@ -1449,8 +1448,8 @@ func (p *parser) peekChoose() bool {
 	return ahead.tok == tLparen
 }
 
-// atomicPackage says what represents what Go's sync/atomic has; the current token is the
-// dot behind the package's name.
+// atomicPackage says what to write instead of Go's sync/atomic; the current token is the dot
+// after the package's name.
 func (p *parser) atomicPackage() {
 	from, _ := p.here()
 	p.next()
@@ -1593,13 +1592,13 @@ func (p *parser) binary(prec int) Expr {
 	if !p.ltl {
 		return p.binaryRest(pos, p.unary(), prec)
 	}
-	// U, W and R stand between && and the comparisons.
+	// U, W and R are between && and the comparisons.
 	x := p.binaryTemporal(pos, p.binaryNoTemporal(max(prec, Eq.Prec())))
 	return p.binaryRest(pos, x, prec)
 }
 
-// binaryNoTemporal is binary for operands in which U, W and R do not stand
-// outside of parentheses.
+// binaryNoTemporal is binary for operands in which U, W and R are not allowed outside
+// parentheses.
 func (p *parser) binaryNoTemporal(prec int) Expr {
 	pos := p.pos()
 	return p.binaryRest(pos, p.unary(), prec)
@@ -1833,8 +1832,8 @@ func (p *parser) quantifier() Expr {
 	return q
 }
 
-// fold parses count i in lo..hi { cond } and the like behind the first name: their
-// words are names everywhere else.
+// fold parses count i in lo..hi { cond } and the like after the first name: their words are
+// names everywhere else.
 func (p *parser) fold(name *Ident, op FoldOp) Expr {
 	f := &FoldExpr{Op: op}
 	what := "value"
@@ -1846,13 +1845,13 @@ func (p *parser) fold(name *Ident, op FoldOp) Expr {
 	return f
 }
 
-// inFollows tells whether a text continues with the word in.
+// inFollows reports whether a text continues with the word in.
 func inFollows(text string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \t"), "in")
 	return ok && rest != "" && strings.ContainsRune(" \t\n\r(/-+^", rune(rest[0]))
 }
 
-// over parses i in lo..hi { x } or i in Thread { x } behind a word.
+// over parses i in lo..hi { x } or i in Thread { x } after a word.
 func (p *parser) over(word, what string, inside func() Expr) (v *Ident, d Domain, x Expr) {
 	v = p.ident("a variable after " + word)
 	if p.s.tok != tName || p.s.lit != "in" {

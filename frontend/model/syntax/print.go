@@ -7,9 +7,9 @@ import (
 	"cpor/frontend/source"
 )
 
-// String returns the text of an expression, a type or a simple statement, in
-// the layout of gofmt, on one line; of a statement with a body only the head.
-// Messages and traces use it.
+// String returns the text of an expression, a type or a simple statement, in the layout of
+// gofmt, on one line. Of a statement with a body it is only the head. Messages and traces use
+// it.
 func String(n Node) string {
 	var p printer
 	p.node(n)
@@ -18,8 +18,8 @@ func String(n Node) string {
 
 type printer struct {
 	strings.Builder
-	// mark, if not nil, is told how each operator stands: without blanks around it, or
-	// with one after it although there would be none.
+	// mark, if not nil, is called with the blanks around each operator: none, or one after it
+	// although there would be none.
 	mark func(at source.Pos, tight, gap bool)
 }
 
@@ -138,7 +138,7 @@ func (p *printer) expr(x Expr, prec, depth int) {
 	}
 }
 
-// over prints what a quantifier's variable represents and what is said of it.
+// over prints a quantifier's domain and body.
 func (p *printer) over(v *Ident, d Domain, x Expr) {
 	p.WriteString(v.Name)
 	p.WriteString(" in ")
@@ -157,7 +157,7 @@ func (p *printer) over(v *Ident, d Domain, x Expr) {
 // highPrec is above every operator: an operand of an index, a selector or a call.
 const highPrec = 7
 
-// needGap tells whether op directly before inner would read as another token.
+// needGap reports whether op directly before inner would read as another token.
 func needGap(op, inner Op) bool {
 	return op == inner && (op == And || op == Add || op == Sub) || op == And && inner == Xor
 }
@@ -203,8 +203,8 @@ func diffPrec(x Expr, prec int) int {
 	return 1
 }
 
-// braced tells whether an operand of the operators of one level ends in a brace: blanks
-// stand there anyway.
+// braced reports whether an operand of the operators of one level ends in a brace, which is
+// always followed by a blank.
 func braced(x *BinaryExpr, q int) bool {
 	for y := Expr(x); ; {
 		switch z := y.(type) {
@@ -300,7 +300,7 @@ func (p *printer) assignment(s *AssignStmt) {
 	p.exprs(s.Rhs, depth)
 }
 
-// clauses prints what stands between for and the body.
+// clauses prints what is between for and the body.
 func (p *printer) clauses(s *ForStmt) {
 	if s.Init == nil && s.Post == nil {
 		if s.Cond != nil {

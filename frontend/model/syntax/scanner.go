@@ -40,7 +40,7 @@ const (
 	tDec
 	tOp // a binary or unary operator; which one is in scanner.op
 	tArrow
-	// an operator of formulas that expressions do not have; which one is in scanner.temporal
+	// an operator of formulas only; scanner.temporal says which one
 	tTemporal
 
 	// Keywords.
@@ -93,7 +93,7 @@ var keywords = map[string]token{
 	"type": tType, "var": tVar,
 }
 
-// reserved are words that begin a declaration and are no names.
+// reserved are words that begin a declaration and are not names.
 var reserved = map[string]bool{
 	"ltl": true,
 }
@@ -313,8 +313,7 @@ done:
 
 // badInt says what is wrong with an integer literal, "" if nothing.
 func badInt(lit string) string {
-	// A literal is a size, not a value, at this length; big.Int needs quadratic
-	// time for it, and no type holds it.
+	// A literal of this length fits no type, and big.Int would need quadratic time for it.
 	if len(lit) > 200 {
 		return "this number is too long"
 	}
@@ -362,7 +361,7 @@ func (s *scanner) char() {
 	end := min(s.off+16, len(s.text)) - len(tail)
 	if err != nil || s.text[s.off] == '\n' || end >= len(s.text) || s.text[end] != '\'' {
 		s.tok = tBad
-		// Go on behind the closing quote, if it is near.
+		// Continue after the closing quote, if it is near.
 		for s.off < len(s.text) && s.text[s.off] != '\n' {
 			s.off++
 			if s.text[s.off-1] == '\'' {

@@ -1,10 +1,9 @@
 package syntax
 
-// Walk calls f for a node and, as long as f returns true, for those below it:
-// parents before children, children in the order of the text. Names that declare
-// or select something (the variable of a quantifier, a field, a label) are nodes
-// as well. A value that a constant repeats from the one before it is visited there,
-// too.
+// Walk calls f for a node and, as long as f returns true, for those below it: parents before
+// children, children in the order of the text. Names that declare or select something (the
+// variable of a quantifier, a field, a label) are nodes as well. A value that a constant repeats
+// from the previous one is visited there, too.
 func Walk(n Node, f func(n Node) bool) {
 	if !f(n) {
 		return

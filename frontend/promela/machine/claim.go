@@ -273,7 +273,7 @@ func (m *Machine) stepChanging(t int, alt uint64) system.Outcome {
 	return out
 }
 
-// stuck tells whether no process can move.
+// stuck reports whether no process can move.
 func (m *Machine) stuck() bool {
 	t, fb, proc, opts, at := m.t, m.fb, m.proc, m.opts, m.at
 	m.opts = nil

@@ -17,7 +17,7 @@ import (
 	"cpor/ltl"
 )
 
-// cycles tells whether a system has an accepting cycle, or fails an assertion; ends, whether
+// cycles reports whether a system has an accepting cycle, or fails an assertion; ends, whether
 // the cycle that was found is that of an execution that ends.
 func cycles(t *testing.T, s *System, fair bool) (is, ends bool) {
 	t.Helper()

@@ -167,8 +167,7 @@ func (c *coder) chanExpr(x program.Expr) eval {
 	return func(m *Machine) int32 { return int32(ids[at(m)-first]) + 1 }
 }
 
-// stored returns the variables that something stores into after they were
-// initialised.
+// stored returns the variables that something stores into after they were initialized.
 func stored(p *program.Program) map[*program.Sym]bool {
 	out := map[*program.Sym]bool{}
 	for _, pr := range slices.Concat(p.Procs, p.Claims) {
@@ -204,7 +203,7 @@ func (m *Machine) nonProgress() bool {
 	return m.sys.claim != nil || !m.stuck()
 }
 
-// progress tells whether a process is at a progress label.
+// progress reports whether a process is at a progress label.
 func (m *Machine) progress() bool {
 	for t := range m.n {
 		if m.sys.procs[m.words[m.base[t]]&0xff].states[m.pc(t)].prog {
@@ -716,7 +715,7 @@ func (c *coder) compile(p *proctype) {
 	}
 }
 
-// receives tells whether a rendezvous may take an edge as the receiver's.
+// receives reports whether a rendezvous may take an edge as the receiver's.
 func (c *coder) receives(e *program.Edge) bool {
 	if e.Kind == program.DStep && e.Inner != nil {
 		return slices.ContainsFunc(e.Inner.Edges, c.receives)
@@ -724,7 +723,7 @@ func (c *coder) receives(e *program.Edge) bool {
 	return e.Kind == program.Recv && c.rendezvous(e.Ch)
 }
 
-// rendezvous tells whether an expression may be a channel without capacity.
+// rendezvous reports whether an expression may be a channel without capacity.
 func (c *coder) rendezvous(ch program.Expr) bool {
 	if l, ok := ch.(*program.Load); ok && l.Place.Global && l.Place.Sym.Chans != nil &&
 		!c.sys.stored[l.Place.Sym] {

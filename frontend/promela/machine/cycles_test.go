@@ -55,8 +55,8 @@ func spinCycles(t *testing.T, dir, text string, np, fair bool) (stored, errors i
 	return stored, errors, true
 }
 
-// standsStill tells whether there is a state in which the claim continues alone. SPIN's verifier
-// does not store where it comes to with its first move then.
+// standsStill reports whether there is a state in which the claim continues alone. SPIN's
+// verifier does not store where it comes to with its first move then.
 func standsStill(s *System) bool {
 	m := s.newMachine()
 	seen := map[string]bool{}

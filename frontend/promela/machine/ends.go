@@ -54,7 +54,7 @@ func (s *System) inside(pr *program.Proc) map[*program.State]bool {
 	return in
 }
 
-// usesEnds tells whether nothing hangs on it that a send or receive of a state is not enabled.
+// usesEnds reports whether nothing hangs on it that a send or receive of a state is not enabled.
 func (s *System) usesEnds(pr *program.Proc, st *program.State,
 	inside map[*program.State]bool) bool {
 	if s.lossy || pr.Decl.Deterministic || inside[st] || len(st.Escapes) > 0 || st.Fall != nil {
@@ -184,8 +184,8 @@ func (m *Machine) holds(t, scalar int) int32 {
 	return l.get(m.words[m.base[t]+l.word])
 }
 
-// reliesOn tells whether process u may use a channel that is there only if a process behind
-// u is. Those before u cannot die while u is there.
+// reliesOn reports whether process u may use a channel that is there only if a process behind u
+// is. Those before u cannot die while u is there.
 func (m *Machine) reliesOn(u int, r *reach) bool {
 	a := m.sys.futuresOf()
 	for k := range uses * maxVars {
@@ -200,8 +200,8 @@ func (m *Machine) reliesOn(u int, r *reach) bool {
 	return false
 }
 
-// disturbs tells whether the way in which process u may use the ends of a channel is dependent on
-// an access of t to it.
+// disturbs reports whether the way in which process u may use the ends of a channel is dependent
+// on an access of t to it.
 func (m *Machine) disturbs(t int, x system.Access, id int32, u int, r *reach) bool {
 	a := m.sys.futuresOf()
 	use := func(k int) bool {
@@ -235,7 +235,7 @@ func (m *Machine) disturbs(t int, x system.Access, id int32, u int, r *reach) bo
 	return true
 }
 
-// mayUse tells whether a process has steps that may send to a channel, and such that receive.
+// mayUse reports whether a process has steps that may send to a channel, and such that receive.
 func (m *Machine) mayUse(t int, id int32) (sending, receiving bool) {
 	s := m.sys
 	c := &coder{sys: s}

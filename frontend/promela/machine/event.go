@@ -67,7 +67,7 @@ func (m *Machine) event(kind program.Kind, id int32, field fields, pos syntax.Po
 	}
 }
 
-// matches tells whether an edge of the automaton is about an event. Only constants are
+// matches reports whether an edge of the automaton is about an event. Only constants are
 // compared.
 func (m *Machine) matches(e *edge, id int32, field fields) bool {
 	if e.kind == program.Send {
@@ -92,7 +92,7 @@ func (m *Machine) matches(e *edge, id int32, field fields) bool {
 	return true
 }
 
-// traced tells whether the event trace, if there is one, may end here.
+// traced reports whether the event trace, if there is one, may end here.
 func (m *Machine) traced() bool {
 	if m.sys.trace == nil {
 		return true

@@ -23,7 +23,7 @@ func Generated(seed uint64, kind string) string {
 	return text
 }
 
-// Small tells whether a search of a loaded model ends soon.
+// Small reports whether a search of a loaded model ends soon.
 func Small(sys any) bool {
 	_, failed, small := countSome(sys.(*System), false, 3000)
 	return small || failed > 0

@@ -68,7 +68,7 @@ func (s *System) followLines(t *Trail) (*Followed, error) {
 	return s.claimAlong(x)
 }
 
-// has tells whether an element is a part of the process type.
+// has reports whether an element is a part of the process type.
 func (p *proctype) has(element int) bool {
 	return p.First <= element && element < p.First+p.Elements
 }
@@ -381,7 +381,7 @@ func (f *follower) settle() *system.Violation {
 // maxSilent bounds how many steps without a line are taken one after another.
 const maxSilent = 1 << 12
 
-// stuck tells whether the state is an invalid end state.
+// stuck reports whether the state is an invalid end state.
 func (f *follower) stuck() bool {
 	is := false
 	mark := f.m.Mark()
@@ -396,7 +396,7 @@ func (f *follower) stuck() bool {
 	return is
 }
 
-// silent tells whether a process is before a statement that SPIN may have merged with the one
+// silent reports whether a process is before a statement that SPIN may have merged with the one
 // before: one that touches only locals, and is the only one of its place.
 func (f *follower) silent(t int) bool {
 	p := f.m.sys.procs[f.m.types[t]]
@@ -423,7 +423,7 @@ func (f *follower) silent(t int) bool {
 	return local
 }
 
-// joins tells whether SPIN merges such a statement with those before it.
+// joins reports whether SPIN merges such a statement with those before it.
 func joins(k program.Kind) bool {
 	switch k {
 	case program.Skip, program.Assign, program.Clear, program.Assert, program.Print:
@@ -454,8 +454,8 @@ func (f *follower) ways(at, last int) []way {
 	return out
 }
 
-// isNext tells whether the next line of a process, from a line on, is the only step that it can
-// take. So is none: then it need not move any more.
+// isNext reports whether the next line of a process, from a line on, is the only step that it
+// can take. So is none: then it need not move any more.
 func (f *follower) isNext(at, t int) bool {
 	k := f.from(at, t)
 	if k < 0 {
@@ -640,7 +640,7 @@ func (m *Machine) counting(t int, mark system.Mark) (uint64, bool) {
 	return 0, false
 }
 
-// Stays tells whether no process can move behind an execution of the processes.
+// Stays reports whether no process can move behind an execution of the processes.
 func (s *System) Stays(t *trace.Trace) bool {
 	m := s.newMachine()
 	for _, st := range t.Steps {
@@ -649,5 +649,5 @@ func (s *System) Stays(t *trace.Trace) bool {
 	return m.stuck()
 }
 
-// ClaimHas tells whether a number is one of the claim's statements.
+// ClaimHas reports whether a number is one of the claim's statements.
 func (s *System) ClaimHas(element int) bool { return s.claim != nil && s.claim.has(element) }

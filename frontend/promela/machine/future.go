@@ -430,7 +430,7 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	return false
 }
 
-// awaits tells whether a process is where another one can send to it by rendezvous.
+// awaits reports whether a process is where another one can send to it by rendezvous.
 func (m *Machine) awaits(t int) bool {
 	return t < m.n && m.sys.procs[m.types[t]].states[m.pc(t)].ready
 }

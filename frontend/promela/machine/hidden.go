@@ -26,7 +26,7 @@ func passing(p *program.Program) []int {
 	return out
 }
 
-// passes tells whether no transition reads what another one has left in a variable.
+// passes reports whether no transition reads what another one has left in a variable.
 func passes(p *program.Program, v *program.Sym) bool {
 	f := &flow{v: v}
 	for _, x := range p.Props {
@@ -112,7 +112,7 @@ func insides(pr *program.Proc) map[*program.State]bool {
 	return inner
 }
 
-// within adds a state inside of a d_step, and those that the d_step goes on to.
+// within adds a state inside of a d_step, and those that the d_step continues to.
 func within(s *program.State, inner map[*program.State]bool) {
 	if s == nil || inner[s] {
 		return
@@ -136,7 +136,7 @@ type place struct {
 	step *program.Edge
 }
 
-// from tells whether a transition that continues at a state may read the variable before it
+// from reports whether a transition that continues at a state may read the variable before it
 // writes it. step is the d_step that the state is in, nil if it is in none.
 func (f *flow) from(s *program.State, step *program.Edge) bool {
 	at := place{s, step}
@@ -170,7 +170,7 @@ func (f *flow) from(s *program.State, step *program.Edge) bool {
 	return f.from(s.Fall, step)
 }
 
-// in tells whether an expression reads the variable.
+// in reports whether an expression reads the variable.
 func (f *flow) in(x program.Expr) bool {
 	is := false
 	program.Each(x, func(x program.Expr) {
@@ -181,7 +181,7 @@ func (f *flow) in(x program.Expr) bool {
 	return is
 }
 
-// reads tells whether an edge reads the variable in a way that decides anything: what is
+// reads reports whether an edge reads the variable in a way that decides anything: what is
 // printed does not, and what is stored in the variable itself decides only if that is read.
 func (f *flow) reads(e *program.Edge) bool {
 	if e.Kind == program.Print {
@@ -194,7 +194,7 @@ func (f *flow) reads(e *program.Edge) bool {
 	return is
 }
 
-// updates tells whether an edge computes the variable from itself, and cannot fail at that.
+// updates reports whether an edge computes the variable from itself, and cannot fail at that.
 func (f *flow) updates(e *program.Edge) bool {
 	if e.Kind != program.Assign || e.Place.Sym != f.v || !f.in(e.X) {
 		return false
@@ -214,8 +214,8 @@ func (f *flow) updates(e *program.Edge) bool {
 	return !fails
 }
 
-// writes tells whether an edge overwrites the variable, whatever it has been. Of an array
-// or a structure no edge does.
+// writes reports whether an edge overwrites the variable, whatever it has been. Of an array or a
+// structure no edge does.
 func (f *flow) writes(e *program.Edge) bool {
 	is := func(pl *program.Place) bool {
 		return pl != nil && pl.Sym == f.v && f.v.Len == 0 && !f.v.Type.IsStruct()

@@ -243,7 +243,7 @@ func (m *Machine) Load(s system.State) {
 	}
 }
 
-// placed tells whether the processes are those that rebuild found last.
+// placed reports whether the processes are those that rebuild found last.
 func (m *Machine) placed() bool {
 	if m.n == 0 || m.n != int(m.words[0]&0xff) {
 		return false
@@ -651,8 +651,8 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 	return system.Outcome{Kind: system.Moved, Next: next, Created: m.n > n, Violation: m.viol}
 }
 
-// looked tells whether SPIN's verifier looks for a choice where it executes an edge: it
-// does not for skip, else, goto and a d_step.
+// looked reports whether SPIN's verifier looks for a choice where it executes an edge: it does
+// not for skip, else, goto and a d_step.
 func (e *edge) looked() bool {
 	if e.kind == program.Cond {
 		_, constant := e.src.X.(*program.Const)
@@ -682,9 +682,8 @@ func (m *Machine) findOptions() {
 	m.timeout = false
 }
 
-// otherMoves tells whether any process but the entered one, which cannot, can
-// move. In the loaded state it is asked once for all processes, unless accesses
-// are to be told.
+// otherMoves reports whether any process but the entered one, which cannot, can move. In the
+// loaded state it is asked once for all processes, unless accesses are to be told.
 func (m *Machine) otherMoves() bool {
 	known := len(m.log) == 0 && !m.track
 	if known && m.moving != unasked {
@@ -707,16 +706,16 @@ func (m *Machine) otherMoves() bool {
 	return is == yes
 }
 
-// enabled tells whether a process can take a step, timeout being false. It
-// leaves the process that it asked about entered.
+// enabled reports whether a process can take a step, timeout being false. It leaves the process
+// that it asked about entered.
 func (m *Machine) enabled(u int) bool {
 	m.enter(u)
 	m.gather()
 	return len(m.opts) > 0
 }
 
-// permitted tells whether the process may move at all: its provided clause, and
-// that no process of a higher priority can.
+// permitted reports whether the process may move at all: its provided clause, and that no
+// process of a higher priority can.
 func (m *Machine) permitted() bool {
 	if m.proc.provided != nil && m.proc.provided(m) == 0 {
 		return false
@@ -724,7 +723,7 @@ func (m *Machine) permitted() bool {
 	return true
 }
 
-// outranked tells whether a process of a higher priority than t's can move.
+// outranked reports whether a process of a higher priority than t's can move.
 func (m *Machine) outranked(t int) bool {
 	mine := m.words[m.base[t]] >> prioShift & 0xff
 	for u := range m.n {
@@ -844,8 +843,8 @@ func (m *Machine) try(e *edge) {
 	m.opts = append(m.opts, option{e: e, other: -1})
 }
 
-// dstepEnabled tells whether a d_step can begin: one of its guards is executable, if it
-// has any.
+// dstepEnabled reports whether a d_step can begin: one of its guards is executable, if it has
+// any.
 func (m *Machine) dstepEnabled(e *edge) bool {
 	if e.src.Always {
 		return true
@@ -1052,7 +1051,7 @@ func (m *Machine) receiverEdge(e, f *edge, id int32, c *inst, u int) {
 	m.opts = append(m.opts, option{e: e, other: int32(u), re: f})
 }
 
-// takes tells whether a receive matches the message that is being sent.
+// takes reports whether a receive matches the message that is being sent.
 func (m *Machine) takes(f *edge, id int32, c *inst) bool {
 	if f.recv.ch(m) != id {
 		return false
@@ -1176,8 +1175,7 @@ func (m *Machine) send(e *edge) {
 	}
 }
 
-// less tells whether the message in a slot is not greater than the one that is
-// being sent.
+// less reports whether the message in a slot is not greater than the one that is being sent.
 func (m *Machine) less(c *inst, slot int) bool {
 	for f, v := range m.msg {
 		if w := m.field(c, slot, f); w != v {

@@ -46,7 +46,7 @@ func (s *System) merge() {
 	}
 }
 
-// mergeable tells whether no step can find out where another process is, or which of them
+// mergeable reports whether no step can find out where another process is, or which of them
 // moved last.
 func mergeable(p *program.Program) bool {
 	asks := p.UsesPriority || p.UsesLast
@@ -95,7 +95,7 @@ func (s *System) mergeSteps(pr *program.Proc, inner map[*program.State]bool) {
 	}
 }
 
-// alone tells whether a state has a single step, which can always be taken, cannot fail, and
+// alone reports whether a state has a single step, which can always be taken, cannot fail, and
 // touches only locals.
 func alone(pr *program.Proc, st *program.State) bool {
 	if len(st.Edges) != 1 || len(st.Escapes) > 0 || len(st.Labels) > 0 || st.Fall != nil {
@@ -131,7 +131,7 @@ func alone(pr *program.Proc, st *program.State) bool {
 	return local
 }
 
-// owned tells whether only its process can see a place, and no index of it can be out of
+// owned reports whether only its process can see a place, and no index of it can be out of
 // range.
 func owned(pr *program.Proc, pl *program.Place) bool {
 	for _, i := range pl.Index {

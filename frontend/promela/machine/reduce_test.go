@@ -103,8 +103,8 @@ func TestReductions(t *testing.T) {
 	t.Logf("%d runs compared, %d of %d generated models refused or too large", compared, refused, n)
 }
 
-// manyWays tells whether a step in one of the first states has more ways through it
-// than pairs of them can be tried.
+// manyWays reports whether a step in one of the first states has more ways through it than pairs
+// of them can be tried.
 func manyWays(s *System) bool {
 	const states, ways = 300, 100
 	m := s.newMachine()
@@ -150,8 +150,7 @@ func generated(seed uint64) (*System, error) {
 
 var errCycle = errors.New("a cycle")
 
-// acyclic tells whether all executions of a system end, and it has no more states
-// than limit.
+// acyclic reports whether all executions of a system end, and it has no more states than limit.
 func acyclic(s *System, limit int) bool {
 	m := s.newMachine()
 	const open, closed = 1, 2

@@ -87,9 +87,9 @@ func spin(t *testing.T, dir, text string) (c counts, fatal string) {
 	return c, ""
 }
 
-// intrudes tells whether a model has what SPIN's verifier gets wrong: a d_step
-// that begins with an assertion, with printf, or with a selection without a guard,
-// and is not kept from going off between the two halves of a rendezvous.
+// intrudes reports whether a model has what SPIN's verifier gets wrong: a d_step that begins
+// with an assertion, with printf, or with a selection without a guard, and is not kept from
+// going off between the two halves of a rendezvous.
 func intrudes(p *program.Program) bool {
 	rendezvous := false
 	regions := []*program.Region{&p.Globals}
@@ -337,8 +337,8 @@ func TestSpinFormulas(t *testing.T) {
 		holds, ends, left)
 }
 
-// spinFormula tells whether SPIN finds that the property holds; ok is false if it
-// did not finish.
+// spinFormula reports whether SPIN finds that the property holds; ok is false if it did not
+// finish.
 func spinFormula(t *testing.T, dir, text string, fair bool) (holds, ok bool) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "m.pml"), []byte(text), 0o666); err != nil {

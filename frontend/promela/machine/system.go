@@ -51,13 +51,12 @@
 //   - else is enabled if nothing else was, all of which has been evaluated; so is
 //     what is tried before it, and so are escapes. All guards of a control state
 //     are evaluated for each of its alternatives.
-//   - atomic and d_step. A transition goes on until control is given up, and has
-//     the accesses of all its statements. Control is given up within a
-//     transition only: no state says that a process has it, so nothing about it
-//     is left over to depend on. This holds across a rendezvous, too, where
-//     the receiver goes on in the sender's transition. Which alternatives there
-//     are is decided on the way; so if a sequence goes on behind a choice, each
-//     alternative shows the accesses of all of them.
+//   - atomic and d_step. A transition continues until control is given up, and has the accesses
+//     of all its statements. Control is given up within a transition only: no state says that a
+//     process has it, so nothing about it is left over to depend on. This holds across a
+//     rendezvous, too, where the receiver continues in the sender's transition. Which
+//     alternatives there are is decided on the way; so if a sequence continues behind a choice,
+//     each alternative shows the accesses of all of them.
 //   - provided clauses are read whenever it is asked whether a process can move.
 //   - A fault is part of the transition in whose evaluation it occurs, and a
 //     transition that does nothing but fail is one with a self-loop.

@@ -36,11 +36,12 @@ import (
 type Trail struct {
 	// Claim is the number of the claim's process type; -1 if there is no claim.
 	Claim int
-	// Follows tells whether there are moves of the claim, and Moved is the first one's statement.
+	// Follows reports whether there are moves of the claim, and Moved is the first one's
+	// statement.
 	Follows bool
 	Moved   int
-	// Reversed tells whether the processes of the initial state are those of the model from the
-	// last to the first, as the verifier's -p_... makes them.
+	// Reversed reports whether the processes of the initial state are those of the model from
+	// the last to the first, as the verifier's -p_... makes them.
 	Reversed bool
 	merged   bool
 	lines    []line // of processes, the claim aside
@@ -132,7 +133,7 @@ func (t *Trail) add(n int, text string) error {
 	return nil
 }
 
-// HasCycle tells whether the trail is one of an execution that continues forever.
+// HasCycle reports whether the trail is one of an execution that continues forever.
 func (t *Trail) HasCycle() bool { return t.loop >= 0 }
 
 // WriteTrail writes the steps of an execution from the initial state so that spin -t replays it.

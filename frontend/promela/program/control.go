@@ -79,7 +79,7 @@ type block struct {
 	labels map[string]*label
 }
 
-// within tells whether o is b or around it.
+// within reports whether o is b or around it.
 func (b *block) within(o *block) bool {
 	for ; b != nil; b = b.around {
 		if b == o {
@@ -402,7 +402,7 @@ func (b *builder) simple(e *Edge, next *node, c context) *node {
 	return n
 }
 
-// single tells whether a statement is no block, selection or jump.
+// single reports whether a statement is no block, selection or jump.
 func single(s syntax.Stmt) bool {
 	switch s := s.(type) {
 	case *syntax.Labeled:
@@ -631,7 +631,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	panic("promela: statement")
 }
 
-// constant tells whether an expression is a number or a symbolic constant, and not computed of
+// constant reports whether an expression is a number or a symbolic constant, and not computed of
 // such.
 func constant(x syntax.Expr) bool {
 	switch x := x.(type) {
@@ -682,7 +682,7 @@ func (b *builder) selfIndexed(pl *Place) {
 // plain is a block without an entry of its own, as the body of a for has none.
 type plain struct{ *syntax.Block }
 
-// variable tells whether a name is that of a variable that is declared above.
+// variable reports whether a name is that of a variable that is declared above.
 func (b *builder) variable(name string) bool {
 	if g := b.globals[name]; g != nil && g.Order < b.p.Decl.Known {
 		return true
@@ -905,7 +905,7 @@ func (b *builder) blockGuards(e *Edge, s *syntax.Block, option bool) {
 	b.guards(e, first, option)
 }
 
-// special tells whether a label has a meaning of its own.
+// special reports whether a label has a meaning of its own.
 func special(label string) bool {
 	return strings.HasPrefix(label, "end") || strings.HasPrefix(label, "accept") ||
 		strings.HasPrefix(label, "progress")
@@ -1226,9 +1226,8 @@ func element(n *node) *node {
 	return nil
 }
 
-// atomic tells whether control that is at an element goes on without a state in
-// between: the last of an atomic does not, and a goto does if it leads into
-// an atomic, be it another one.
+// atomic reports whether control that is at an element continues without a state in between: the
+// last of an atomic does not, and a goto does if it leads into an atomic, be it another one.
 func atomic(n *node) bool {
 	if n.via != nil {
 		to := element(n.jump)
@@ -1237,8 +1236,8 @@ func atomic(n *node) bool {
 	return n.region > 0 && !n.last
 }
 
-// lost tells whether SPIN's verifier loses an escape: one that begins with an unless of
-// its own, which control would leave an atomic for.
+// lost reports whether SPIN's verifier loses an escape: one that begins with an unless of its
+// own, which control would leave an atomic for.
 func lost(escape *node, from bool) bool {
 	for n := escape; from && n != nil && n.state == nil && n.via == nil && !n.join; n = n.jump {
 		if n.unless {
@@ -1478,8 +1477,8 @@ func (b *builder) inherit(k skipped) {
 	}
 }
 
-// contract lets edges pass over jumps that are steps where nobody can tell the
-// difference: within an atomic that goes on, without an escape.
+// contract lets edges pass over jumps that are steps where nobody can tell the difference:
+// within an atomic that continues, without an escape.
 func (b *builder) contract() {
 	passes := func(e *Edge) bool {
 		to := e.To

@@ -27,7 +27,7 @@ type Type struct {
 	Size   int    // scalars in a value of the type
 }
 
-// IsStruct tells whether the type is a typedef.
+// IsStruct reports whether the type is a typedef.
 func (t *Type) IsStruct() bool { return t.Fields != nil }
 
 // Truncate returns what a scalar of the type holds after v was assigned to it.
@@ -311,7 +311,7 @@ type (
 		Ch  Expr
 		Pos syntax.Pos
 	}
-	// Poll tells whether a receive would be possible.
+	// Poll reports whether a receive would be possible.
 	//
 	//node:expr
 	Poll struct {
@@ -328,7 +328,7 @@ type (
 		X    Expr
 		Pos  syntax.Pos
 	}
-	// At tells whether a process is in the state of a label.
+	// At reports whether a process is in the state of a label.
 	//
 	//node:expr
 	At struct {

@@ -75,8 +75,8 @@ func enter(l *syntax.Errors, pos syntax.Pos, n int, text string) {
 	}
 }
 
-// fits warns of a constant y, written as x, that is not what a variable of type t holds after
-// it was assigned. SPIN's simulator calls that an error and goes on; its verifier is silent.
+// fits warns of a constant y, written as x, that is not what a variable of type t holds after it
+// was assigned. SPIN's simulator calls that an error and continues; its verifier is silent.
 func (r *resolver) fits(name string, t *Type, x syntax.Expr, y Expr) {
 	c, ok := y.(*Const)
 	if !ok || t.IsStruct() || t.Truncate(c.Value) == c.Value {
@@ -360,8 +360,8 @@ func (r *resolver) length(v *syntax.Var) int {
 	return int(n)
 }
 
-// declare makes a variable of a region; first tells whether initializers are
-// those of the region's creation.
+// declare makes a variable of a region; first reports whether initializers are those of the
+// region's creation.
 func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
 	t := r.typ(d.Type, d.Kind, v.Width, d.Pos)
 	if t == nil {
@@ -670,9 +670,9 @@ func (r *resolver) constant(x syntax.Expr) (int32, bool) {
 	return c.Value, true
 }
 
-// size is constant, but takes a global variable for the constant that it is
-// initialised with, as SPIN does where it wants the length of an array or the number
-// of processes. A length of which SPIN does not know more is 8.
+// size is constant, but takes a global variable for the constant that it is initialized with, as
+// SPIN does where it wants the length of an array or the number of processes. A length of which
+// SPIN does not know more is 8.
 func (r *resolver) size(x syntax.Expr, length bool) (int32, bool) {
 	ref, ok := x.(*syntax.Ref)
 	if !ok || r.lookup(ref) == nil {

@@ -301,10 +301,10 @@ type (
 	}
 )
 
-// Inlined tells whether the statement is in an inline body.
+// Inlined reports whether the statement is in an inline body.
 func (s *Select) Inlined() bool { return s.inline }
 
-// Inlined tells whether the statement is in an inline body.
+// Inlined reports whether the statement is in an inline body.
 func (s *Atomic) Inlined() bool { return s.inline }
 
 // RecvArg is an argument of a receive or a poll: a variable, the anonymous _,

@@ -85,7 +85,7 @@ func (p *preprocessor) file(f *source.File) {
 	}
 }
 
-// inCall tells whether tokens end within the arguments of a macro.
+// inCall reports whether tokens end within the arguments of a macro.
 func (p *preprocessor) inCall(line []Token) bool {
 	depth := 0 // of the call that is open
 	for i, t := range line {
@@ -502,7 +502,7 @@ func paste(left, right []Token) []Token {
 	return append(out, right...)
 }
 
-// defined tells whether a name is that of a macro.
+// defined reports whether a name is that of a macro.
 func (p *preprocessor) defined(name string) bool {
 	return p.macros[name] != nil || name == "__LINE__" || name == "__FILE__" || name == "__STDC__"
 }

@@ -284,7 +284,7 @@ var unitWords = map[string]bool{"proctype": true, "active": true, "init": true, 
 	"ltl": true, "inline": true, "typedef": true, "D_proctype": true, "trace": true,
 	"notrace": true}
 
-// guarded calls a function that may give up, and tells whether it did not.
+// guarded calls a function that may give up, and reports whether it did not.
 func (p *parser) guarded(f func()) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -554,7 +554,7 @@ func (p *parser) body(x *Proctype) {
 	x.End = p.in[p.i-1].Pos
 }
 
-// atDecl tells whether a declaration of variables begins here.
+// atDecl reports whether a declaration of variables begins here.
 func (p *parser) atDecl() bool {
 	t := p.tok()
 	if t.Kind != Ident {
@@ -791,7 +791,7 @@ func (p *parser) sequence(end string) []Stmt {
 	}
 }
 
-// separated tells whether a new statement may begin here: behind ; or -> or }, or behind the
+// separated reports whether a new statement may begin here: behind ; or -> or }, or behind the
 // call of an inline.
 func (p *parser) separated() bool {
 	if p.i == 0 {
@@ -835,7 +835,8 @@ func (p *parser) statement() Stmt {
 	}
 }
 
-// labelled tells whether the label of a statement that unless comes behind is one of the whole.
+// labelled reports whether the label of a statement that unless comes behind is one of the
+// whole.
 func labelled(s Stmt) bool {
 	switch s := s.(type) {
 	case *Block, *For:
@@ -1061,7 +1062,7 @@ func beginsFor(s Stmt) bool {
 	return false
 }
 
-// label parses Name: statement, and tells whether it is one.
+// label parses Name: statement, and reports whether it is one.
 func (p *parser) label() (Stmt, bool) {
 	t := p.tok()
 	if p.meaning(t.Text) == aProcess && p.peek(2).Kind == Ident {
@@ -1586,7 +1587,7 @@ func (p *parser) processName() Name {
 	return p.name("another process type")
 }
 
-// isProc tells whether a process type of that name is declared somewhere.
+// isProc reports whether a process type of that name is declared somewhere.
 func (p *parser) isProc(name string) bool { return p.procs[name] }
 
 func (p *parser) run() Expr {

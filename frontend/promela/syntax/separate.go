@@ -97,7 +97,7 @@ func closing(in []Token, i int) int {
 	return len(in)
 }
 
-// endsStatement tells whether the end of a line behind the i-th token ends a statement.
+// endsStatement reports whether the end of a line behind the i-th token ends a statement.
 func endsStatement(in []Token, i int, names map[string]bool) bool {
 	t := in[i]
 	switch t.Kind {

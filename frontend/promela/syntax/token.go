@@ -27,7 +27,7 @@ type Pos struct {
 	Off  source.Pos
 }
 
-// IsValid tells whether p is a place.
+// IsValid reports whether p is a place.
 func (p Pos) IsValid() bool { return p.File != nil }
 
 // Line returns the line and the column, both from 1; 0 if p is no place.
@@ -116,7 +116,7 @@ func (t *Token) outermost() *use {
 	return u
 }
 
-// from tells whether the token came from the expansion of a use.
+// from reports whether the token came from the expansion of a use.
 func (t *Token) from(o *use) bool {
 	for u := t.use; u != nil; u = u.outer {
 		if u == o {
