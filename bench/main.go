@@ -240,10 +240,10 @@ Tables:`)
 			}
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n\nFlags:\n", wrapNames("Names: "+strings.Join(names, ", ")+"; in "+
+	fmt.Fprintf(w, "\n%s\n", wrapNames("Names: "+strings.Join(names, ", ")+"; in "+
 		"reduction also examples/NAME and examples/promela/NAME for the models of examples, and "+
 		"the names of the models of examples/promela/corpus."))
-	f.Defaults(w)
+	f.Describe(w)
 	fmt.Fprintln(w, `
 The results go to a directory: results.json, results.csv, benchmarks.txt for
 benchstat, and report.html, a page with tables and plots.

@@ -611,7 +611,7 @@ func TestBrowser(t *testing.T) {
 		b.wait("location.hash.includes('path=')", "it goes on by hand")
 	})
 	t.Run("recorded", func(t *testing.T) {
-		file := keep("detect.json", "detect", "-json", "-quiet", "-poss",
+		file := keep("detect.json", "detect", "-json", "-q", "-poss",
 			"exists i < j: i.crit && j.crit", "detect/benchmarks/mutex/testdata/majority.log")
 		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
 		b.wait("document.querySelector('.row')", "events are shown")

@@ -6,8 +6,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
+	"cpor/internal/cliflag"
 	"cpor/internal/spell"
 )
 
@@ -15,38 +17,29 @@ import (
 type command struct {
 	name    string
 	summary string // one line
-	run     func(e *env, args []string) int
-	// help prints the whole help of the command.
-	help func(w io.Writer)
+	// run runs the command. With -h it prints its help, and with -h all the help on every flag.
+	run func(e *env, args []string) int
 }
 
 // commands returns the sub-commands in the order of the help. It is a function
 // because help is one of them and lists them all.
 func commands() []*command {
 	return append([]*command{
-		{name: "run", summary: "search a model for violations", run: runCommand, help: runHelp},
-		{name: "resume", summary: "resume a search from its checkpoint", run: resumeCommand,
-			help: resumeHelp},
+		{name: "run", summary: "search a model for violations", run: runCommand},
+		{name: "resume", summary: "resume a search from its checkpoint", run: resumeCommand},
 		{name: "check", summary: "report mistakes in a model without searching it",
-			run: checkCommand, help: checkHelp},
-		{name: "fmt", summary: "format models as gofmt does Go programs", run: fmtCommand,
-			help: fmtHelp},
+			run: checkCommand},
+		{name: "fmt", summary: "format models as gofmt does Go programs", run: fmtCommand},
 		{name: "simulate", summary: "run one execution, at random or step by step",
-			run: simulateCommand, help: simulateHelp},
-		{name: "explore", summary: "explore a model by hand in the browser", run: exploreCommand,
-			help: exploreHelp},
-		{name: "view", summary: "show a trace or a result in the browser", run: viewCommand,
-			help: viewHelp},
+			run: simulateCommand},
+		{name: "explore", summary: "explore a model by hand in the browser", run: exploreCommand},
+		{name: "view", summary: "show a trace or a result in the browser", run: viewCommand},
 	}, append(elsewhere,
 		&command{name: "completion", summary: "print a shell completion script",
-			run: completionCommand, help: completionHelp},
-		&command{name: "man", summary: "print the manual page", run: manCommand, help: manHelp},
-		&command{name: "help", summary: "print help", run: helpCommand, help: overview},
-		&command{name: "version", summary: "print the version of cpor", run: versionCommand,
-			help: func(w io.Writer) {
-				fmt.Fprintln(w, "usage: cpor version")
-				fmt.Fprintln(w, "\nPrints the version of cpor, of Go, and the platform.")
-			}},
+			run: completionCommand},
+		&command{name: "man", summary: "print the manual page", run: manCommand},
+		&command{name: "help", summary: "print help", run: helpCommand},
+		&command{name: "version", summary: "print the version of cpor", run: versionCommand},
 	)...)
 }
 
@@ -56,11 +49,11 @@ func dispatch(e *env, args []string) int {
 		return exitMistake
 	}
 	name, rest := args[0], args[1:]
-	switch name {
-	case "-h", "-help", "--help":
+	switch {
+	case cliflag.IsHelp(name):
 		overview(e.stdout)
 		return exitPass
-	case "-version", "--version":
+	case name == "-version" || name == "--version":
 		name = "version"
 	}
 	if c := lookup(name); c != nil {
@@ -108,7 +101,8 @@ usage: cpor COMMAND [flags] [arguments]
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
 	fmt.Fprintln(w, `
-"cpor help COMMAND" describes a command. To begin:
+"cpor help COMMAND" describes a command, and "cpor help COMMAND all" every flag
+of it. To begin:
 
   cpor run benchmarks/robots.model
 
@@ -117,29 +111,31 @@ the command, the file or the model, 3 incomplete (a limit or an interruption).`)
 }
 
 func helpCommand(e *env, args []string) int {
-	if len(args) == 0 {
+	if len(args) == 0 || cliflag.IsHelp(args[0]) || slices.Equal(args, []string{"help"}) {
 		overview(e.stdout)
 		return exitPass
 	}
-	if len(args) > 1 {
-		return e.mistake("help", "help takes one command, not %d", len(args))
+	if len(args) > 2 || len(args) == 2 && strings.TrimPrefix(args[1], "-") != "all" {
+		return e.mistake("help", "help takes one command, and perhaps the word all, as in \"cpor "+
+			"help run all\"")
 	}
 	c := lookup(args[0])
 	if c == nil {
 		return e.mistake("help", "unknown command %q%s", args[0],
 			spell.DidYouMean(args[0], commandNames(), ""))
 	}
-	if c.help == nil {
-		return c.run(e, []string{"-h"})
+	if len(args) == 2 {
+		return c.run(e, []string{"-h", "all"})
 	}
-	c.help(e.stdout)
-	return exitPass
+	return c.run(e, []string{"-h"})
 }
 
 func versionCommand(e *env, args []string) int {
 	if len(args) > 0 {
-		if args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
-			return helpCommand(e, []string{"version"})
+		if cliflag.IsHelp(args[0]) {
+			fmt.Fprintln(e.stdout, "usage: cpor version\n\nPrints the version of cpor, of Go, and "+
+				"the platform.")
+			return exitPass
 		}
 		return e.mistake("version", "version takes no arguments")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cpor/engine"
+	"cpor/internal/cliflag"
 	"cpor/internal/spell"
 )
 
@@ -78,7 +79,7 @@ last word after cpor, one per line.`)
 
 func completionCommand(e *env, args []string) int {
 	switch {
-	case len(args) == 1 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]):
+	case len(args) > 0 && cliflag.IsHelp(args[0]):
 		completionHelp(e.stdout)
 		return exitPass
 	case len(args) > 0 && args[0] == "words":
@@ -198,11 +199,7 @@ func listed(e *env, c *command, line *regexp.Regexp) []string {
 // helpText returns the whole help of a command.
 func helpText(e *env, c *command) string {
 	var b bytes.Buffer
-	if c.help != nil {
-		c.help(&b)
-	} else {
-		c.run(&env{ctx: e.ctx, stdin: strings.NewReader(""), stdout: &b, stderr: io.Discard},
-			[]string{"-h"})
-	}
+	c.run(&env{ctx: e.ctx, stdin: strings.NewReader(""), stdout: &b, stderr: io.Discard},
+		[]string{"-h", "all"})
 	return b.String()
 }

@@ -405,7 +405,7 @@ func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string,
 		}
 	}
 	if err := r.parse(slices.Concat(flags, []string{"--", x.File})); errors.Is(err, flag.ErrHelp) {
-		return nil, errors.New("\"cpor help run\" describes the flags")
+		return nil, errors.New("\"cpor help run all\" describes the flags")
 	} else if err != nil {
 		return nil, err
 	}

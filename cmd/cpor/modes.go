@@ -110,6 +110,8 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 	for _, g := range groups {
 		f.Group(g.title, g.flags...)
 	}
+	f.Common("D", "ltl", "all", "search", "por", "workers", "timeout", "max-memory", "trace",
+		"json")
 	f.Group("What is printed:", "json", "trace", "trace-states", "minimize", "coverage", "q",
 		"profile")
 }

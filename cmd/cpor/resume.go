@@ -223,7 +223,7 @@ DIR" starts, or without mpirun in one process. Flags that may change:`)
 		}
 	})
 	fmt.Fprintln(w, `
-"cpor help run" describes these flags. Limits that are not repeated are off. The
+"cpor help run all" describes these flags. Limits that are not repeated are off. The
 search continues to write checkpoints to DIR. Exit codes are those of cpor run.`)
 }
 

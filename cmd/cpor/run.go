@@ -75,7 +75,8 @@ func (c *runConfig) define() *cliflag.Set {
 		c.search = s
 		return nil
 	})
-	f.Func("por", "the `reduction`, see below (default "+engine.Names("")[0]+")",
+	f.Func("por", "the `reduction` (default "+engine.Names("")[0]+"), one of those in \"cpor help "+
+		"run all\"",
 		func(s string) error {
 			if !slices.Contains(engine.Names(""), s) {
 				return engine.Unknown("", s)
@@ -342,7 +343,8 @@ func oneFile(files []string) (string, error) {
 	return files[0], nil
 }
 
-func runHelp(w io.Writer) {
+// runHelp prints the help; all of it, or the flags that most people need.
+func runHelp(w io.Writer, all bool) {
 	f := new(runConfig).define()
 	fmt.Fprintln(w, `usage: cpor run [flags] FILE.model
 
@@ -350,11 +352,22 @@ Searches the interleavings of a model for violated assertions and invariants,
 run-time errors and deadlocks, until it finds a violation or has covered
 everything, and prints a trace of the violation. A search with stored states
 also spends a small share of its work on random executions, to find deep
-violations early. Flags may come before or after the file, and the file - is
-standard input. A directory with a Go program, as in "cpor run ./cmd/worker", is
-explored as "cpor test" explores a test, with the flags of that command ("cpor
-help test").`)
-	f.Describe(w)
+violations early. The file - is standard input. A directory with a Go program, as
+in "cpor run ./cmd/worker", is explored as "cpor test" explores a test.`)
+	if all {
+		f.Describe(w)
+		describeReductions(w)
+	} else {
+		f.DescribeCommon(w)
+	}
+	fmt.Fprintln(w, `
+Exit codes: 0 no violation and everything covered, 1 a violation, 2 a mistake in
+the command, the file or the model, 3 incomplete. Ctrl-C ends the search with
+the result so far and exit code 3; a second one ends the process.`)
+}
+
+// describeReductions prints what each value of -por means.
+func describeReductions(w io.Writer) {
 	fmt.Fprintln(w, `
 Reductions (-por):`)
 	for _, name := range engine.Names("") {
@@ -365,10 +378,6 @@ Reductions (-por):`)
 			}
 		}
 	}
-	fmt.Fprintln(w, `
-Exit codes: 0 no violation and everything covered, 1 a violation, 2 a mistake in
-the command, the file or the model, 3 incomplete. Ctrl-C ends the search with
-the result so far and exit code 3; a second one ends the process.`)
 }
 
 // runCommand is `cpor run`.
@@ -378,7 +387,7 @@ func runCommand(e *env, args []string) int {
 	}
 	var c runConfig
 	if err := c.parse(args); errors.Is(err, flag.ErrHelp) {
-		runHelp(e.stdout)
+		runHelp(e.stdout, cliflag.WantsAll(args))
 		return exitPass
 	} else if err != nil {
 		return e.mistake("run", "%v (see \"cpor help run\")", err)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -98,4 +100,35 @@ func TestShells(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestShellsManual: mandoc finds nothing wrong with the manual page, and shows every flag.
+func TestShellsManual(t *testing.T) {
+	if _, err := exec.LookPath("mandoc"); err != nil {
+		t.Skip("THE FORM OF THE MANUAL PAGE IS NOT CHECKED: mandoc is not installed")
+	}
+	page, code := runCpor(t, t.TempDir(), []string{"man"})
+	if code != exitPass {
+		t.Fatal(page)
+	}
+	mandoc := func(arg string) string {
+		c := exec.Command("mandoc", arg)
+		c.Stdin = strings.NewReader(page)
+		out, err := c.CombinedOutput()
+		if err != nil && arg != "-Tlint" {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	if found := mandoc("-Tlint"); found != "" {
+		t.Error(found)
+	}
+	shown := mandoc("-Tascii")
+	new(runConfig).define().VisitAll(func(f *flag.Flag) {
+		// Bold letters are struck twice.
+		if bold := regexp.MustCompile(`.`).ReplaceAllString("-"+f.Name, "$0\b$0"); !strings.Contains(
+			shown, bold) {
+			t.Errorf("the manual page does not show -%s", f.Name)
+		}
+	})
 }

@@ -31,10 +31,11 @@ JSON), Jaeger, or Go's execution tracer. Several files are parts of one run, and
 "-" is standard input. For example
 
 	cpor detect -poss 'exists i < j: i.crit && j.crit' run.log
+`
 
-Exit codes: 0 not possible, or definite; 1 possible, or not definite; 2 a
-mistake; 3 no answer (a limit, a time-out, an interruption).
-
+const detectCodes = `
+Exit codes: 0 not possible, or definite, 1 possible, or not definite, 2 a
+mistake, 3 no answer (a limit, a time-out, an interruption).
 `
 
 type detectFlags struct {
@@ -100,14 +101,15 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.BoolVar(&f.explain, "explain", false,
 		"show the conjuncts of the predicate and their supports")
 	f.BoolVar(&f.json, "json", false, "print one JSON object")
-	f.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
+	f.BoolVar(&f.quiet, "q", false, "no progress on stderr")
 	f.StringVar(&f.svg, "svg", "", "write a space-time diagram with the cut to `FILE`")
 	f.StringVar(&f.shiviz, "shiviz", "", "write the log with the cut marked to `FILE`, for ShiViz")
 	f.IntVar(&f.steps, "steps", 20, "print the last `n` events of the linearization or "+
 		"observation; 0 is all of them")
 	f.Int64Var(&f.count, "count", 100_000, "count the consistent global states if they are at "+
 		"most `n`")
-	files, code, ok := f.parse(args, detectUsage, stdout)
+	f.Renamed("quiet", "q")
+	files, code, ok := f.parse(args, detectUsage, detectCodes, stdout)
 	if !ok {
 		return code
 	}

@@ -36,14 +36,15 @@ func newFlagSet(name string, stderr io.Writer) *flagSet {
 }
 
 // parse returns the arguments that are no flags. Unless ok, the command has to
-// return the code: help was printed, or a mistake.
-func (f *flagSet) parse(args []string, usage string, stdout io.Writer) (rest []string, code int,
-	ok bool) {
+// return the code: help was printed, or a mistake. The help is usage, the flags, and codes.
+func (f *flagSet) parse(args []string, usage, codes string, stdout io.Writer) (rest []string,
+	code int, ok bool) {
 	rest, err := f.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(stdout, usage)
-		f.Defaults(stdout)
+		f.Describe(stdout)
+		fmt.Fprint(stdout, codes)
 		return nil, exitFine, false
 	case err != nil:
 		return nil, f.mistake("%v", err), false

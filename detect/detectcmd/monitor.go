@@ -46,21 +46,20 @@ acknowledged survives a restart; FILE.lock beside it keeps a second monitor away
 
 Anyone who can connect can send events, so it listens on the loopback interface
 only. With -public it listens on any address and needs -token-file, whose content
-clients must know: a TCP client sends "token TOKEN" as
-its first line, an HTTP client the header "Authorization: Bearer TOKEN". Nothing
-is encrypted unless -tls-cert and -tls-key are given.
+clients must know: a TCP client sends "token TOKEN" as its first line, an HTTP
+client the header "Authorization: Bearer TOKEN". Nothing is encrypted unless
+-tls-cert and -tls-key are given.
 
-When -max-states or -max-memory is reached, the monitor says so, takes no more
-events and ends with exit code 3; started again with a higher limit and the same
-journal, it goes on. See cpor help detect for the other exit codes.
-
+When -max-states or -max-memory is reached, the monitor reports it, takes no more
+events and ends with exit code 3. Started again with a higher limit and the same
+journal, it continues.
 `
 
 // Monitor is `cpor monitor`; args are those after the name. It returns the exit
 // code.
 func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	f := newMonitorFlags(stderr)
-	rest, code, ok := f.parse(args, monitorUsage, stdout)
+	rest, code, ok := f.parse(args, monitorUsage, detectCodes, stdout)
 	if !ok {
 		return code
 	}

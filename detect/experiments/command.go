@@ -28,7 +28,6 @@ explored transitions and states of the two examples for the four levels of
 optimization, averaged over simulated computations, and their growth with the
 number of processes, beside the paper's figures. In every run with sleep sets it
 checks that N_T = N_S - 1.
-
 `
 
 // benchResult is what -json prints.
@@ -56,12 +55,13 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	extension := f.String("plot-format", "svg", "svg, png or pdf")
 	growth := f.Bool("growth", true, "measure the growth with N")
 	asJSON := f.Bool("json", false, "print one JSON object")
-	quiet := f.Bool("quiet", false, "no progress on stderr")
+	quiet := f.Bool("q", false, "no progress on stderr")
+	f.Renamed("quiet", "q")
 	rest, err := f.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(stdout, usage)
-		f.Defaults(stdout)
+		f.Describe(stdout)
 		return 0
 	case err != nil:
 		return mistake("%v", err)

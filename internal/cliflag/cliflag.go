@@ -23,6 +23,7 @@ import (
 type Set struct {
 	*flag.FlagSet
 	groups  []flagGroup
+	common  []string          // what the short help shows
 	renamed map[string]string // former names of flags
 }
 
@@ -43,6 +44,9 @@ func New(command string) *Set {
 func (f *Set) Group(title string, flags ...string) {
 	f.groups = append(f.groups, flagGroup{title, flags})
 }
+
+// Common names the flags that most people need. They are what DescribeCommon shows, in this order.
+func (f *Set) Common(flags ...string) { f.common = flags }
 
 // Renamed says that the flag name used to be called former, which still works. The help does not
 // show it.
@@ -194,32 +198,57 @@ func (f *Set) Given(name string) bool {
 	return found
 }
 
-// Describe prints the flags under their headings.
+// WantsAll tells whether arguments that ask for help ask for all of it: "-h all", as in
+// "cpor run -h all", for which "cpor help run all" stands.
+func WantsAll(args []string) bool {
+	i := slices.IndexFunc(args, IsHelp)
+	return i >= 0 && slices.Equal(args[i+1:], []string{"all"})
+}
+
+// IsHelp tells whether an argument asks for help.
+func IsHelp(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }
+
+// DescribeCommon prints the common flags, and how to see the others.
+func (f *Set) DescribeCommon(w io.Writer) {
+	fmt.Fprintln(w, "\nCommon flags:")
+	for _, name := range f.common {
+		f.describe(w, name)
+	}
+	fmt.Fprintf(w, "\n%q describes all %d flags.\n", "cpor help "+f.Name()+" all", len(f.names()))
+}
+
+// Describe prints all flags: under their headings or, if there are none, in the order of the
+// alphabet.
 func (f *Set) Describe(w io.Writer) {
-	const column = 20
-	for _, g := range f.groups {
+	groups := f.groups
+	if groups == nil {
+		groups = []flagGroup{{"Flags:", f.names()}}
+	}
+	for _, g := range groups {
 		fmt.Fprintf(w, "\n%s\n", g.title)
 		for _, name := range g.flags {
-			fl := f.Lookup(name)
-			value, usage := flag.UnquoteUsage(fl)
-			head := "  -" + name
-			if value != "" {
-				head += " " + value
-			}
-			if len(head) > column-2 {
-				head += "\n" + strings.Repeat(" ", column)
-			} else {
-				head += strings.Repeat(" ", column-len(head))
-			}
-			fmt.Fprintf(w, "%s%s\n", head, human.Wrap(usage, column))
+			f.describe(w, name)
 		}
 	}
 }
 
-// Defaults prints all flags in the order of the alphabet with their defaults, as
-// the standard library does: for commands whose flags have no headings.
-func (f *Set) Defaults(w io.Writer) {
-	f.SetOutput(w)
-	f.PrintDefaults()
-	f.SetOutput(io.Discard)
+// describe prints one flag, with its default unless that is nothing or the text has it.
+func (f *Set) describe(w io.Writer, name string) {
+	const column = 20
+	fl := f.Lookup(name)
+	value, usage := flag.UnquoteUsage(fl)
+	if nothing := []string{"", "0", "0s", "0 B", "false"}; f.groups == nil &&
+		!slices.Contains(nothing, fl.DefValue) && !strings.Contains(usage, "(default") {
+		usage += " (default " + fl.DefValue + ")"
+	}
+	head := "  -" + name
+	if value != "" {
+		head += " " + value
+	}
+	if len(head) > column-2 {
+		head += "\n" + strings.Repeat(" ", column)
+	} else {
+		head += strings.Repeat(" ", column-len(head))
+	}
+	fmt.Fprintf(w, "%s%s\n", head, human.Wrap(usage, column))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +132,16 @@ func TestSize(t *testing.T) {
 	}
 }
 
+func TestWantsAll(t *testing.T) {
+	for args, want := range map[string]bool{
+		"-h": false, "-h all": true, "x --help all": true, "-h all x": false, "all": false,
+	} {
+		if got := WantsAll(strings.Fields(args)); got != want {
+			t.Errorf("%s: %v", args, got)
+		}
+	}
+}
+
 func TestHelp(t *testing.T) {
 	f, _ := newSet()
 	var b bytes.Buffer
@@ -147,8 +156,23 @@ func TestHelp(t *testing.T) {
 		t.Errorf("the headings are not in their order:\n%s", out)
 	}
 	b.Reset()
-	f.Defaults(&b)
-	if !strings.Contains(b.String(), "(default 3)") || f.Output() != io.Discard {
-		t.Errorf("defaults:\n%s", b.String())
+	f.Common("workers")
+	f.DescribeCommon(&b)
+	if want := "\nCommon flags:\n  -workers"; !strings.HasPrefix(b.String(), want) ||
+		strings.Count(b.String(), "\n  -") != 1 ||
+		!strings.Contains(b.String(), `"cpor help test all" describes all `) {
+		t.Errorf("common flags:\n%s", b.String())
+	}
+	bare := New("bare")
+	bare.Int("n", 3, "take `this many`")
+	bare.Bool("q", false, "no progress")
+	b.Reset()
+	bare.Describe(&b)
+	if got, want := b.String(), `
+Flags:
+  -n this many      take this many (default 3)
+  -q                no progress
+`; got != want {
+		t.Errorf("without headings:\n%s", got)
 	}
 }

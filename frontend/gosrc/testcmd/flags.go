@@ -159,6 +159,8 @@ func (c *config) define() {
 	}
 	f.Group("Limits:", "timeout", "max-memory")
 	f.Group("What is shown:", "v", "json", "trace", "replay")
+	f.Common("run", "v", "timeout", "max-memory", "workers", "search", "machine", "time", "trace",
+		"replay", "json")
 	if c.command == "test" {
 		c.defineIgnored(f)
 	}
@@ -344,7 +346,8 @@ func searches() string {
 	return strings.Join(names, ", ")
 }
 
-func help(w io.Writer, c *config) {
+// help prints the help of the command; all of it, or the flags that most people need.
+func help(w io.Writer, c *config, all bool) {
 	if c.command == "test" {
 		fmt.Fprintln(w, `usage: cpor test [flags] [packages] [-args ...]
 
@@ -358,7 +361,11 @@ come before or after the packages. Arguments after -args go to the tests.`)
 Explores a Go main package (a directory such as ./cmd/worker) under every
 schedule that matters.`)
 	}
-	c.Describe(w)
+	if all || c.command != "test" {
+		c.Describe(w)
+	} else {
+		c.DescribeCommon(w)
+	}
 	fmt.Fprintln(w, `
 Exit codes: 0 every schedule of every test was covered, 1 a failure, 2 a mistake
 in the command or the package, or a program that cannot be explored, 3

@@ -12,7 +12,7 @@ func TestHelp(t *testing.T) {
 		c := &config{command: command}
 		c.define()
 		var b strings.Builder
-		help(&b, c)
+		help(&b, c, true)
 		c.VisitAll(func(f *flag.Flag) {
 			if !strings.Contains(b.String(), "\n  -"+f.Name+" ") {
 				t.Errorf("cpor %s: the help has no -%s", command, f.Name)

@@ -16,6 +16,7 @@ import (
 	"cpor/engine/memory"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
+	"cpor/internal/cliflag"
 	"cpor/internal/human"
 	"cpor/trace"
 )
@@ -46,7 +47,7 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 	}
 	err := c.parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		help(stdout, c)
+		help(stdout, c, cliflag.WantsAll(args))
 		return exitPass
 	}
 	if err != nil {
