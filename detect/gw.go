@@ -161,20 +161,11 @@ func (r *run) gwDef(p *problem) {
 		if r.tick(&t) {
 			return
 		}
-		b := -1
-	pair:
-		for a := range s {
-			if s[a] >= next[a].lo {
-				continue // not in F
-			}
-			for x := range s {
+		b := before(len(s), func(a int) bool { return s[a] >= next[a].lo },
+			func(a, x int) bool {
 				exit := next[x].hi + 1
-				if x != a && exit <= p.procs[x].last && p.row(x, exit)[a] < next[a].lo {
-					b = x
-					break pair
-				}
-			}
-		}
+				return exit <= p.procs[x].last && p.row(x, exit)[a] < next[a].lo
+			})
 		if b < 0 {
 			return // the intervals overlap: no observation avoids the predicate
 		}
@@ -193,6 +184,22 @@ func (r *run) gwDef(p *problem) {
 			}
 		}
 	}
+}
+
+// before returns a process that can leave its interval before another one that is not in its own
+// enters that; -1 if there is none.
+func before(n int, in func(a int) bool, leaves func(a, x int) bool) int {
+	for a := range n {
+		if in(a) {
+			continue
+		}
+		for x := range n {
+			if x != a && leaves(a, x) {
+				return x
+			}
+		}
+	}
+	return -1
 }
 
 // extend appends to the path the transitions that lead from s to target, and

@@ -264,19 +264,6 @@ func (p *problem) classify(i int, vars relevant, weak bool, stop func() bool) tu
 	// Walk along the changes of the relevant variables.
 	states := p.c.States(h)
 	next := make([]int, len(columns))
-	emit := func(from, to int32, class int32) { // states from..to-1
-		if weak {
-			if k := len(pr.class); k == 0 || pr.class[k-1] != class {
-				pr.class = append(pr.class, class)
-				pr.start = append(pr.start, from)
-			}
-			return
-		}
-		for k := from; k < to; k++ {
-			pr.class = append(pr.class, class)
-			pr.start = append(pr.start, k)
-		}
-	}
 	for k, n := int32(0), 0; k < states; n++ {
 		if n%stopEvery == 0 && stop() {
 			return table
@@ -294,11 +281,26 @@ func (p *problem) classify(i int, vars relevant, weak bool, stop func() bool) tu
 				until = min(until, col.Changes[next[x]].State)
 			}
 		}
-		emit(k, until, classOf())
+		pr.add(k, until, classOf(), weak)
 		k = until
 	}
 	pr.last = int32(len(pr.class)) - 1
 	return table
+}
+
+// add adds states from..to-1, which are of the same class; with weak clocks only the first of
+// neighbors of a class.
+func (pr *proc) add(from, to, class int32, weak bool) {
+	if weak {
+		if k := len(pr.class); k > 0 && pr.class[k-1] == class {
+			return
+		}
+		to = from + 1
+	}
+	for k := from; k < to; k++ {
+		pr.class = append(pr.class, class)
+		pr.start = append(pr.start, k)
+	}
 }
 
 // clocks restricts the clocks of process i to the processes and events that

@@ -244,45 +244,10 @@ func (d *drawing) draw(w io.Writer) error {
 	for i := range c.N() {
 		s.Line(d.left(), d.y(i), right, d.y(i), `class="process"`)
 	}
-	for i := range c.N() {
-		for k := int32(1); k <= c.Events(i); k++ {
-			if !d.shown(d.col[i][k-1]) {
-				continue
-			}
-			for _, m := range c.Messages(i, k) {
-				from := d.col[m.From.Process][m.From.Index-1]
-				if d.shown(from) {
-					s.Line(d.x(from), d.y(m.From.Process), d.x(d.col[i][k-1]), d.y(i),
-						`class="message"`, `marker-end="url(#arrow)"`)
-				}
-			}
-		}
-	}
-	for i := range c.N() {
-		for k := int32(1); k <= c.Events(i); k++ {
-			col := d.col[i][k-1]
-			if !d.shown(col) {
-				continue
-			}
-			class := `class="event"`
-			if d.opt.Cut != nil && k > d.opt.Cut[i] {
-				class = `class="event after"`
-			}
-			s.Group()
-			s.Title(fmt.Sprintf("%s:%d %s\n%v at %v", c.Name(i), k, c.Text(i, k),
-				[]int32(c.Clock(i, k)), c.Pos(i, k)))
-			s.Circle(d.x(col), d.y(i), 4, class)
-			s.Gend()
-		}
-	}
+	d.messages(s)
+	d.events(s)
 	if d.opt.Cut != nil {
-		x := d.x(d.cutAt) - columnWidth
-		s.Line(x, top-10, x, top+c.N()*rowHeight, `class="cut"`)
-		for i, l := range d.opt.Labels {
-			if l != "" {
-				s.Text(x+6, d.y(i)-8, l, `class="label"`)
-			}
-		}
+		d.cut(s)
 	}
 	s.Group(`id="names"`, fmt.Sprintf(`transform="translate(%d 0)"`, at))
 	s.Rect(0, top, d.left()-6, c.N()*rowHeight, `fill="#fff"`)
@@ -306,6 +271,58 @@ func (d *drawing) draw(w io.Writer) error {
 	s.Script("application/ecmascript", script)
 	s.End()
 	return out.err
+}
+
+// messages draws an arrow for each message whose ends are shown.
+func (d *drawing) messages(s *svg.SVG) {
+	c := d.c
+	for i := range c.N() {
+		for k := int32(1); k <= c.Events(i); k++ {
+			if !d.shown(d.col[i][k-1]) {
+				continue
+			}
+			for _, m := range c.Messages(i, k) {
+				from := d.col[m.From.Process][m.From.Index-1]
+				if d.shown(from) {
+					s.Line(d.x(from), d.y(m.From.Process), d.x(d.col[i][k-1]), d.y(i),
+						`class="message"`, `marker-end="url(#arrow)"`)
+				}
+			}
+		}
+	}
+}
+
+// events draws a dot for each event; those after the cut are pale.
+func (d *drawing) events(s *svg.SVG) {
+	c := d.c
+	for i := range c.N() {
+		for k := int32(1); k <= c.Events(i); k++ {
+			col := d.col[i][k-1]
+			if !d.shown(col) {
+				continue
+			}
+			class := `class="event"`
+			if d.opt.Cut != nil && k > d.opt.Cut[i] {
+				class = `class="event after"`
+			}
+			s.Group()
+			s.Title(fmt.Sprintf("%s:%d %s\n%v at %v", c.Name(i), k, c.Text(i, k),
+				[]int32(c.Clock(i, k)), c.Pos(i, k)))
+			s.Circle(d.x(col), d.y(i), 4, class)
+			s.Gend()
+		}
+	}
+}
+
+// cut draws the line between what is before and after the cut, and its labels.
+func (d *drawing) cut(s *svg.SVG) {
+	x := d.x(d.cutAt) - columnWidth
+	s.Line(x, top-10, x, top+d.c.N()*rowHeight, `class="cut"`)
+	for i, l := range d.opt.Labels {
+		if l != "" {
+			s.Text(x+6, d.y(i)-8, l, `class="label"`)
+		}
+	}
 }
 
 // errWriter keeps the first error: svgo drops them.

@@ -95,17 +95,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return mistake("%v", err)
 	}
 	if *asJSON {
-		for i := range res.Growth { // JSON knows no NaN
-			s := &res.Growth[i]
-			for _, fit := range []*Fit{&s.Exp, &s.Power} {
-				if math.IsNaN(fit.A) {
-					*fit = Fit{Log: fit.Log}
-				}
-			}
-		}
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(res)
+		err = res.writeJSON(stdout)
 	} else {
 		_, err = io.WriteString(stdout, res.String())
 	}
@@ -113,6 +103,22 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return mistake("%v", err)
 	}
 	return 0
+}
+
+// writeJSON writes the result as one JSON object. JSON knows no NaN, so a fit that failed has no
+// figures.
+func (res *benchResult) writeJSON(w io.Writer) error {
+	for i := range res.Growth {
+		s := &res.Growth[i]
+		for _, fit := range []*Fit{&s.Exp, &s.Power} {
+			if math.IsNaN(fit.A) {
+				*fit = Fit{Log: fit.Log}
+			}
+		}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(res)
 }
 
 // progressLine shows what is being done: on a terminal in one line that is

@@ -32,34 +32,7 @@ func (l *fastLine) parse(text []byte, clock *clockScanner) (ok bool) {
 		if at < 0 || at >= len(text) {
 			return false
 		}
-		i = at
-		switch string(name) {
-		case "host":
-			if l.host, i = plainString(text, i); i < 0 || l.hasHost {
-				return false
-			}
-			l.hasHost = true
-		case "event":
-			if l.event, i = plainString(text, i); i < 0 || l.hasEvent {
-				return false
-			}
-			l.hasEvent = true
-		case "clock":
-			end, err := clock.scanAt(text, i)
-			if err != nil || l.hasClock {
-				return false
-			}
-			l.hasClock = true
-			i = end
-		case "vars":
-			if text[i] != '{' || l.hasVars {
-				return false
-			}
-			l.hasVars = true
-			if i = l.vars(text, i, &valid); i < 0 {
-				return false
-			}
-		default:
+		if i = l.member(string(name), text, at, clock, &valid); i < 0 {
 			return false
 		}
 		if i = skipSpace(text, i); i >= len(text) {
@@ -73,6 +46,39 @@ func (l *fastLine) parse(text []byte, clock *clockScanner) (ok bool) {
 		}
 		i = skipSpace(text, i+1)
 	}
+}
+
+// member reads the value of a member of an event, and returns the index after it; -1 if ParseLine
+// must read the line. valid tells whether json.Valid has seen the line.
+func (l *fastLine) member(name string, text []byte, i int, clock *clockScanner, valid *bool) int {
+	var twice bool
+	switch name {
+	case "host":
+		l.host, i = plainString(text, i)
+		l.hasHost, twice = true, l.hasHost
+	case "event":
+		l.event, i = plainString(text, i)
+		l.hasEvent, twice = true, l.hasEvent
+	case "clock":
+		end, err := clock.scanAt(text, i)
+		if err != nil {
+			return -1
+		}
+		i = end
+		l.hasClock, twice = true, l.hasClock
+	case "vars":
+		if text[i] != '{' || l.hasVars {
+			return -1
+		}
+		l.hasVars = true
+		i = l.vars(text, i, valid)
+	default:
+		return -1
+	}
+	if twice {
+		return -1
+	}
+	return i
 }
 
 // vars reads the object of variables that begins at i and returns where it
@@ -148,18 +154,7 @@ func endOfScalar(text []byte, i int) int {
 		_, end := plainString(text, i)
 		return end
 	case b == '-' || b >= '0' && b <= '9':
-		if b == '-' {
-			i++
-		}
-		first := i
-		for i < len(text) && text[i] >= '0' && text[i] <= '9' {
-			i++
-		}
-		if i == first || text[first] == '0' && i > first+1 || i < len(text) &&
-			(text[i] == '.' || text[i] == 'e' || text[i] == 'E') {
-			return -1
-		}
-		return i
+		return endOfInteger(text, i)
 	case b == 't' || b == 'f' || b == 'n':
 		for i < len(text) && text[i] >= 'a' && text[i] <= 'z' {
 			i++
@@ -169,6 +164,22 @@ func endOfScalar(text []byte, i int) int {
 		}
 	}
 	return -1
+}
+
+// endOfInteger returns the index after the integer that begins at i, -1 if there is another number.
+func endOfInteger(text []byte, i int) int {
+	if text[i] == '-' {
+		i++
+	}
+	first := i
+	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+		i++
+	}
+	if i == first || text[first] == '0' && i > first+1 || i < len(text) &&
+		(text[i] == '.' || text[i] == 'e' || text[i] == 'E') {
+		return -1
+	}
+	return i
 }
 
 // members calls f for each member of a JSON object that is known to be valid

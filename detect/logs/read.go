@@ -86,37 +86,8 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 		b.cur = nil
 		b.begun = map[string]bool{}
 		in.Data = bytes.TrimPrefix(in.Data, byteOrderMark)
-		format := opt.Format
-		if format == "" {
-			format = recognise(in.Data)
-		}
-		var err error
-		var notes []string
-		if format != "shiviz" && (opt.Regexp != "" || opt.Delimiter != "") &&
-			slices.Contains(Formats, format) {
-			return nil, fmt.Errorf("%s: a regular expression and a delimiter are for logs of "+
-				"ShiViz, and its format is %s", in.Name, format)
-		}
-		switch format {
-		case "shiviz":
-			err = readShiViz(b, in.Data)
-		case "jsonl":
-			err = readJSONLines(b, in.Data)
-		case "otlp":
-			notes, err = traces.ReadOTLP(in.Data, b.builder())
-		case "jaeger":
-			notes, err = traces.ReadJaeger(in.Data, b.builder())
-		case "gotrace":
-			err = traces.ReadGoTrace(in.Data, b.builder())
-		default:
-			return nil, fmt.Errorf("there is no log format %q; there are %s", format,
-				strings.Join(Formats, ", "))
-		}
-		for _, n := range notes {
-			b.notes = append(b.notes, in.Name+": "+n)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", in.Name, err)
+		if err := b.read(in); err != nil {
+			return nil, err
 		}
 	}
 	if len(b.issues.list.Issues) > 0 && !opt.Lenient {
@@ -149,6 +120,44 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 		out[0].Ignored = &b.ignored
 	}
 	return out, nil
+}
+
+// read reads one log.
+func (b *builders) read(in Input) error {
+	opt := b.opt
+	format := opt.Format
+	if format == "" {
+		format = recognise(in.Data)
+	}
+	var err error
+	var notes []string
+	if format != "shiviz" && (opt.Regexp != "" || opt.Delimiter != "") &&
+		slices.Contains(Formats, format) {
+		return fmt.Errorf("%s: a regular expression and a delimiter are for logs of "+
+			"ShiViz, and its format is %s", in.Name, format)
+	}
+	switch format {
+	case "shiviz":
+		err = readShiViz(b, in.Data)
+	case "jsonl":
+		err = readJSONLines(b, in.Data)
+	case "otlp":
+		notes, err = traces.ReadOTLP(in.Data, b.builder())
+	case "jaeger":
+		notes, err = traces.ReadJaeger(in.Data, b.builder())
+	case "gotrace":
+		err = traces.ReadGoTrace(in.Data, b.builder())
+	default:
+		return fmt.Errorf("there is no log format %q; there are %s", format,
+			strings.Join(Formats, ", "))
+	}
+	for _, n := range notes {
+		b.notes = append(b.notes, in.Name+": "+n)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
+	return nil
 }
 
 type issueList struct{ list computation.IssueList }

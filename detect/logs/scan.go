@@ -266,13 +266,7 @@ func (a *assignments) find(text []byte) {
 			}
 		case c == '=' && i > 0 && isNameByte(text[i-1]) && i+1 < len(text) && text[i+1] != '=' &&
 			text[i+1] != '>' && text[i+1] != '~':
-			start := i
-			for start > 0 && (isNameByte(text[start-1]) || text[start-1] == '.') {
-				start--
-			}
-			for start < i && (text[start] == '.' || text[start] >= '0' && text[start] <= '9') {
-				start++
-			}
+			start := beginOfName(text, i)
 			if start == i {
 				i++
 				continue
@@ -283,6 +277,19 @@ func (a *assignments) find(text []byte) {
 			i++
 		}
 	}
+}
+
+// beginOfName returns where the name begins that ends before i, i if there is none: names have
+// dots in them, and begin with neither a dot nor a digit.
+func beginOfName(text []byte, i int) int {
+	start := i
+	for start > 0 && (isNameByte(text[start-1]) || text[start-1] == '.') {
+		start--
+	}
+	for start < i && (text[start] == '.' || text[start] >= '0' && text[start] <= '9') {
+		start++
+	}
+	return start
 }
 
 // assign assigns the value that the text begins with and returns its length.

@@ -224,12 +224,7 @@ func (d *Decoder) Next() (*Record, error) {
 		return nil, err
 	}
 	if d.format == "" {
-		switch {
-		case isClockLine(first):
-			d.format = "govector"
-		case isClockLine(second):
-			d.format = "shiviz"
-		default:
+		if d.format = formatOf(first, second); d.format == "" {
 			return fail(fmt.Errorf("neither JSON nor an event with a host and its clock: %s",
 				shorten(first)))
 		}
@@ -256,6 +251,18 @@ func (d *Decoder) Next() (*Record, error) {
 	r.Host, r.Text = d.intern(clock[:i]), string(event)
 	d.assign.find(event)
 	return r, nil
+}
+
+// formatOf tells the format of a log by the two lines of an event, "" if it has none of those that
+// have two.
+func formatOf(first, second []byte) string {
+	switch {
+	case isClockLine(first):
+		return "govector"
+	case isClockLine(second):
+		return "shiviz"
+	}
+	return ""
 }
 
 // twice reports a host that the last clock names twice with different counts.

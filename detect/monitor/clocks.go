@@ -67,39 +67,59 @@ func (m *Monitor) fits(e *event) error {
 			}
 		}
 	}
-	for j, g := range m.hosts {
+	for j := range m.hosts {
 		if j == i {
 			continue
 		}
-		if x := e.clock[j]; x > lower.clock[j] {
-			f := g.rows[g.before(x)]
-			for l, y := range f.clock {
-				switch {
-				case l == i && y >= k:
-					return fmt.Errorf("cyclic: the clock contains event %d of host %s, which "+
-						"contains event %d of host %s", f.at, g.name, y, h.name)
-				case l != j && l != i && y > e.clock[l]:
-					return fmt.Errorf("not transitive: the clock contains event %d of host %s, "+
-						"whose clock has %d for host %s, but its own entry is %d", f.at, g.name, y,
-						m.hosts[l].name, e.clock[l])
-				}
-			}
+		if err := m.contained(e, j); err != nil {
+			return err
 		}
-		if top := g.rows[len(g.rows)-1]; top.clock[i] >= k {
-			f := g.rows[sort.Search(len(g.rows), func(x int) bool {
-				return g.rows[x].clock[i] >= k
-			})]
-			for l, x := range e.clock {
-				switch {
-				case l == j && x >= f.at:
-					return fmt.Errorf("cyclic: event %d of host %s contains this event, whose "+
-						"clock contains event %d of host %s", f.at, g.name, x, g.name)
-				case l != j && l != i && x > f.clock[l]:
-					return fmt.Errorf("not transitive: event %d of host %s, which has arrived, "+
-						"contains this event, whose clock has %d for host %s, but its own entry "+
-						"is %d", f.at, g.name, x, m.hosts[l].name, f.clock[l])
-				}
-			}
+		if err := m.containing(e, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contained compares the event with the last event of host j that it contains.
+func (m *Monitor) contained(e *event, j int) error {
+	i, k, g := int(e.host), e.own, m.hosts[j]
+	h := m.hosts[i]
+	x := e.clock[j]
+	if x <= h.rows[h.before(k-1)].clock[j] {
+		return nil // h's event before has it, too
+	}
+	f := g.rows[g.before(x)]
+	for l, y := range f.clock {
+		switch {
+		case l == i && y >= k:
+			return fmt.Errorf("cyclic: the clock contains event %d of host %s, which "+
+				"contains event %d of host %s", f.at, g.name, y, h.name)
+		case l != j && l != i && y > e.clock[l]:
+			return fmt.Errorf("not transitive: the clock contains event %d of host %s, "+
+				"whose clock has %d for host %s, but its own entry is %d", f.at, g.name, y,
+				m.hosts[l].name, e.clock[l])
+		}
+	}
+	return nil
+}
+
+// containing compares the event with the first event of host j that contains it.
+func (m *Monitor) containing(e *event, j int) error {
+	i, k, g := int(e.host), e.own, m.hosts[j]
+	if top := g.rows[len(g.rows)-1]; top.clock[i] < k {
+		return nil
+	}
+	f := g.rows[sort.Search(len(g.rows), func(x int) bool { return g.rows[x].clock[i] >= k })]
+	for l, x := range e.clock {
+		switch {
+		case l == j && x >= f.at:
+			return fmt.Errorf("cyclic: event %d of host %s contains this event, whose "+
+				"clock contains event %d of host %s", f.at, g.name, x, g.name)
+		case l != j && l != i && x > f.clock[l]:
+			return fmt.Errorf("not transitive: event %d of host %s, which has arrived, "+
+				"contains this event, whose clock has %d for host %s, but its own entry "+
+				"is %d", f.at, g.name, x, m.hosts[l].name, f.clock[l])
 		}
 	}
 	return nil

@@ -165,14 +165,7 @@ func (k *seeker) process(m *Monitor, n *seekNode) bool {
 				return false
 			}
 		}
-		k.tuples = m.tuplesAt(n.S, k.tuples)
-		for x, cl := range k.conj.Clauses {
-			if (n.Clause < 0 || len(cl.Support) < len(k.conj.Clauses[n.Clause].Support)) &&
-				!k.holds(m, x, k.tuples) {
-				n.Clause = x
-			}
-		}
-		if n.Clause < 0 {
+		if k.tuples = m.tuplesAt(n.S, k.tuples); k.fails(m, n) {
 			return true
 		}
 		for _, i := range k.conj.Clauses[n.Clause].Support {
@@ -217,6 +210,18 @@ func (k *seeker) process(m *Monitor, n *seekNode) bool {
 		delete(k.nodes, n)
 	}
 	return false
+}
+
+// fails chooses a clause that does not hold in the state of a node, of those with the fewest hosts
+// the first, and tells that all hold if there is none.
+func (k *seeker) fails(m *Monitor, n *seekNode) bool {
+	for x, cl := range k.conj.Clauses {
+		if (n.Clause < 0 || len(cl.Support) < len(k.conj.Clauses[n.Clause].Support)) &&
+			!k.holds(m, x, k.tuples) {
+			n.Clause = x
+		}
+	}
+	return n.Clause < 0
 }
 
 func (k *seeker) size() int { return len(k.nodes) }
@@ -341,23 +346,7 @@ func (g *strong) run(m *Monitor, ended bool) int {
 				return -1
 			}
 		}
-		moved := false
-	pair:
-		for a := range m.hosts {
-			if spans[a].lo <= g.S[a] {
-				continue // it is in its interval
-			}
-			for b := range m.hosts {
-				exit := spans[b].exit
-				if b == a || exit == nil || exit[a] >= spans[a].lo || exit[a] > m.hosts[a].arrived {
-					continue
-				}
-				g.S.Join(exit)
-				moved = true
-				break pair
-			}
-		}
-		if moved {
+		if g.leave(m, spans) {
 			continue
 		}
 		for a := range m.hosts {
@@ -384,6 +373,25 @@ func (g *strong) run(m *Monitor, ended bool) int {
 		}
 		return 1
 	}
+}
+
+// leave leaves the interval of a host that ends before the next interval of another one begins,
+// and tells whether there is one.
+func (g *strong) leave(m *Monitor, spans []span) bool {
+	for a := range m.hosts {
+		if spans[a].lo <= g.S[a] {
+			continue // it is in its interval
+		}
+		for b := range m.hosts {
+			exit := spans[b].exit
+			if b == a || exit == nil || exit[a] >= spans[a].lo || exit[a] > m.hosts[a].arrived {
+				continue
+			}
+			g.S.Join(exit)
+			return true
+		}
+	}
+	return false
 }
 
 func (g *strong) advance(m *Monitor, _ int) (*Detection, bool) {

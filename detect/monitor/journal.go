@@ -261,6 +261,11 @@ func (j *Journal) replayLine(n int, text []byte, cfg Config) error {
 	case l.Event == nil:
 		return &damaged{errors.New("it is no event")}
 	}
+	return j.replayEvent(&l)
+}
+
+// replayEvent takes up an event; what it cannot be is an error of the type damaged.
+func (j *Journal) replayEvent(l *journalLine) error {
 	e, err := j.m.fromEvent(l.Event)
 	if err != nil {
 		return &damaged{err}

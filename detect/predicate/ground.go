@@ -253,13 +253,7 @@ func (n *Node) Eval(get func(*Node) computation.Value) computation.Value {
 	case Defined:
 		return computation.BoolValue(n.Kids[0].Eval(get).Defined())
 	case Count:
-		count := int64(0)
-		for _, k := range n.Kids {
-			if k.Eval(get).IsTrue() {
-				count++
-			}
-		}
-		return computation.IntValue(count)
+		return n.count(get)
 	}
 	var buf [8]computation.Value
 	v := buf[:0]
@@ -275,6 +269,17 @@ func (n *Node) Eval(get func(*Node) computation.Value) computation.Value {
 	return n.apply(v)
 }
 
+// count counts the operands that are true.
+func (n *Node) count(get func(*Node) computation.Value) computation.Value {
+	count := int64(0)
+	for _, k := range n.Kids {
+		if k.Eval(get).IsTrue() {
+			count++
+		}
+	}
+	return computation.IntValue(count)
+}
+
 // apply computes the operations that are strict: all operands are defined.
 func (n *Node) apply(v []computation.Value) computation.Value {
 	var none computation.Value
@@ -285,27 +290,14 @@ func (n *Node) apply(v []computation.Value) computation.Value {
 		}
 		return computation.BoolValue(same(v[0], v[1]) == (n.Op == Eq))
 	case Lt, Le, Gt, Ge:
-		c, ok := compare(v[0], v[1])
-		if !ok {
-			return none
-		}
-		return computation.BoolValue(n.Op == Lt && c < 0 || n.Op == Le && c <= 0 || n.Op == Gt &&
-			c > 0 || n.Op == Ge && c >= 0)
+		return ordered(n.Op, v[0], v[1])
 	case In, NotIn:
 		if !isCollection(v[1]) {
 			return none
 		}
 		return computation.BoolValue(contains(v[1], v[0]) == (n.Op == In))
 	case Subset:
-		if !isCollection(v[0]) || !isCollection(v[1]) {
-			return none
-		}
-		for _, e := range v[0].Elems() {
-			if !contains(v[1], e) {
-				return vFalse
-			}
-		}
-		return vTrue
+		return subset(v[0], v[1])
 	case Match, NoMatch:
 		if v[0].Kind() != computation.String {
 			return none
@@ -317,80 +309,136 @@ func (n *Node) apply(v []computation.Value) computation.Value {
 		}
 		return computation.StringValue(v[0].String())
 	case Len:
-		switch v[0].Kind() {
-		case computation.String:
-			return computation.IntValue(int64(len(v[0].Text())))
-		case computation.List, computation.Set:
-			return computation.IntValue(int64(len(v[0].Elems())))
-		}
-		return none
+		return length(v[0])
 	case Abs, Neg:
-		x := v[0]
-		if x.Kind() == computation.Int && x.Int() != math.MinInt64 {
-			if n.Op == Neg || x.Int() < 0 {
-				return computation.IntValue(-x.Int())
-			}
-			return x
-		}
-		if !x.IsNumber() {
-			return none
-		}
-		if n.Op == Abs {
-			return computation.FloatValue(math.Abs(x.Float()))
-		}
-		return computation.FloatValue(-x.Float())
+		return negated(n.Op, v[0])
 	case Min, Max:
-		if len(v) == 0 {
-			return none
-		}
-		best := v[0]
-		for _, x := range v[1:] {
-			c, ok := compare(x, best)
-			if !ok {
-				return none
-			}
-			if c < 0 == (n.Op == Min) && c != 0 {
-				best = x
-			}
-		}
-		return best
+		return extreme(n.Op, v)
 	case Sum:
-		total := computation.IntValue(0)
-		for _, x := range v {
-			if total = arith(Add, total, x); !total.Defined() {
-				return none
-			}
-		}
-		return total
+		return sum(v)
 	case MakeSet:
 		return computation.SetValue(v)
 	case MakeList:
 		return computation.ListValue(append([]computation.Value(nil), v...))
 	case MakeRange:
 		return makeRange(v[0], v[1])
-	case Union, Intersection:
-		var out []computation.Value
-		for i, x := range v {
-			if !isCollection(x) {
-				return none
-			}
-			if n.Op == Union {
-				out = append(out, x.Elems()...)
-			} else if i == 0 {
-			first:
-				for _, e := range x.Elems() {
-					for _, y := range v[1:] {
-						if !isCollection(y) || !contains(y, e) {
-							continue first
-						}
-					}
-					out = append(out, e)
-				}
-			}
-		}
-		return computation.SetValue(out)
+	case Union:
+		return unionOf(v)
+	case Intersection:
+		return intersectionOf(v)
 	}
 	return arith(n.Op, v[0], v[1])
+}
+
+// ordered computes a comparison by order.
+func ordered(op Op, a, b computation.Value) computation.Value {
+	c, ok := compare(a, b)
+	if !ok {
+		return computation.Value{}
+	}
+	return computation.BoolValue(op == Lt && c < 0 || op == Le && c <= 0 || op == Gt && c > 0 ||
+		op == Ge && c >= 0)
+}
+
+func subset(a, b computation.Value) computation.Value {
+	if !isCollection(a) || !isCollection(b) {
+		return computation.Value{}
+	}
+	for _, e := range a.Elems() {
+		if !contains(b, e) {
+			return vFalse
+		}
+	}
+	return vTrue
+}
+
+// length returns the bytes of a string, or the elements of a collection.
+func length(x computation.Value) computation.Value {
+	switch x.Kind() {
+	case computation.String:
+		return computation.IntValue(int64(len(x.Text())))
+	case computation.List, computation.Set:
+		return computation.IntValue(int64(len(x.Elems())))
+	}
+	return computation.Value{}
+}
+
+// negated computes -x or abs(x).
+func negated(op Op, x computation.Value) computation.Value {
+	if x.Kind() == computation.Int && x.Int() != math.MinInt64 {
+		if op == Neg || x.Int() < 0 {
+			return computation.IntValue(-x.Int())
+		}
+		return x
+	}
+	if !x.IsNumber() {
+		return computation.Value{}
+	}
+	if op == Abs {
+		return computation.FloatValue(math.Abs(x.Float()))
+	}
+	return computation.FloatValue(-x.Float())
+}
+
+// extreme returns the least or the greatest value, none of no values or if two cannot be compared.
+func extreme(op Op, v []computation.Value) computation.Value {
+	if len(v) == 0 {
+		return computation.Value{}
+	}
+	best := v[0]
+	for _, x := range v[1:] {
+		c, ok := compare(x, best)
+		if !ok {
+			return computation.Value{}
+		}
+		if c < 0 == (op == Min) && c != 0 {
+			best = x
+		}
+	}
+	return best
+}
+
+func sum(v []computation.Value) computation.Value {
+	total := computation.IntValue(0)
+	for _, x := range v {
+		if total = arith(Add, total, x); !total.Defined() {
+			return computation.Value{}
+		}
+	}
+	return total
+}
+
+func unionOf(v []computation.Value) computation.Value {
+	var out []computation.Value
+	for _, x := range v {
+		if !isCollection(x) {
+			return computation.Value{}
+		}
+		out = append(out, x.Elems()...)
+	}
+	return computation.SetValue(out)
+}
+
+func intersectionOf(v []computation.Value) computation.Value {
+	for _, x := range v {
+		if !isCollection(x) {
+			return computation.Value{}
+		}
+	}
+	if len(v) == 0 {
+		return computation.SetValue(nil)
+	}
+	var out []computation.Value
+	for _, e := range v[0].Elems() {
+		inAll := true
+		for _, y := range v[1:] {
+			inAll = inAll && contains(y, e)
+		}
+		if inAll {
+			out = append(out, e)
+		}
+	}
+	return computation.SetValue(out)
 }
 
 // maxRange bounds the size of a set that a range makes.
@@ -473,38 +521,8 @@ func arith(op Op, a, b computation.Value) computation.Value {
 		return none
 	}
 	if a.Kind() == computation.Int && b.Kind() == computation.Int {
-		x, y := a.Int(), b.Int()
-		switch op {
-		case Add:
-			if s := x + y; (s > x) == (y > 0) {
-				return computation.IntValue(s)
-			}
-		case Sub:
-			if s := x - y; (s < x) == (y > 0) {
-				return computation.IntValue(s)
-			}
-		case Mul:
-			if x == 0 || y == 0 {
-				return computation.IntValue(0)
-			}
-			if p := x * y; p/y == x && !(x == -1 && y == math.MinInt64) &&
-				!(y == -1 && x == math.MinInt64) {
-				return computation.IntValue(p)
-			}
-		case Div, Mod:
-			if y == 0 {
-				return none
-			}
-			if y == -1 { // MinInt64 / -1 overflows
-				if op == Mod {
-					return computation.IntValue(0)
-				}
-				return arith(Sub, computation.IntValue(0), a)
-			}
-			if op == Div {
-				return computation.IntValue(x / y)
-			}
-			return computation.IntValue(x % y)
+		if v, ok := integers(op, a.Int(), b.Int()); ok {
+			return v
 		}
 	}
 	x, y := a.Float(), b.Float()
@@ -525,6 +543,40 @@ func arith(op Op, a, b computation.Value) computation.Value {
 		return none
 	}
 	return computation.FloatValue(math.Mod(x, y))
+}
+
+// integers computes an operation on integers; false if the result is none.
+func integers(op Op, x, y int64) (computation.Value, bool) {
+	switch op {
+	case Add:
+		s := x + y
+		return computation.IntValue(s), (s > x) == (y > 0)
+	case Sub:
+		s := x - y
+		return computation.IntValue(s), (s < x) == (y > 0)
+	case Mul:
+		return product(x, y)
+	}
+	switch { // Div, Mod
+	case y == 0:
+		return computation.Value{}, true
+	case y != -1 && op == Div:
+		return computation.IntValue(x / y), true
+	case op == Div: // MinInt64 / -1 overflows
+		return integers(Sub, 0, x)
+	case y == -1:
+		return computation.IntValue(0), true
+	}
+	return computation.IntValue(x % y), true
+}
+
+func product(x, y int64) (computation.Value, bool) {
+	if x == 0 || y == 0 {
+		return computation.IntValue(0), true
+	}
+	p := x * y
+	return computation.IntValue(p), p/y == x && !(x == -1 && y == math.MinInt64) &&
+		!(y == -1 && x == math.MinInt64)
 }
 
 // Names tells Expand which processes there are and what they assign.
@@ -714,17 +766,22 @@ func (e *expander) expand(x *expr) (*Node, error) {
 	case "call":
 		return newNode(Node{Op: callOps[x.name], Kids: kids, off: x.off}), nil
 	case "=~", "!~":
-		if kids[1].Op != Const || kids[1].Val.Kind() != computation.String {
-			return nil, e.errorf(x.kids[1].off, "the pattern of %s must be a constant string",
-				x.op)
-		}
-		re, err := regexp.Compile(kids[1].Val.Text())
-		if err != nil {
-			return nil, e.errorf(x.kids[1].off, "%v", err)
-		}
-		return newNode(Node{Op: binaryOps[x.op], Kids: kids, Re: re, off: x.off}), nil
+		return e.match(x, kids)
 	}
 	return newNode(Node{Op: binaryOps[x.op], Kids: kids, off: x.off}), nil
+}
+
+// match makes a comparison with a regular expression.
+func (e *expander) match(x *expr, kids []*Node) (*Node, error) {
+	if kids[1].Op != Const || kids[1].Val.Kind() != computation.String {
+		return nil, e.errorf(x.kids[1].off, "the pattern of %s must be a constant string",
+			x.op)
+	}
+	re, err := regexp.Compile(kids[1].Val.Text())
+	if err != nil {
+		return nil, e.errorf(x.kids[1].off, "%v", err)
+	}
+	return newNode(Node{Op: binaryOps[x.op], Kids: kids, Re: re, off: x.off}), nil
 }
 
 func flatten(op Op, kids []*Node) []*Node {

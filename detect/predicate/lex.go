@@ -78,13 +78,9 @@ func lex(src string) ([]token, error) {
 		case unicode.IsSpace(r):
 			i += w
 		case r == '_' || unicode.IsLetter(r):
-			j := i
-			for j < len(src) {
-				r, w := utf8.DecodeRuneInString(src[j:])
-				if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-					break
-				}
-				j += w
+			j := len(src)
+			if k := strings.IndexFunc(src[i:], endsName); k >= 0 {
+				j = i + k
 			}
 			t := token{tokIdent, src[i:j], i}
 			if op, ok := words[t.text]; ok {
@@ -93,27 +89,7 @@ func lex(src string) ([]token, error) {
 			toks = append(toks, t)
 			i = j
 		case r >= '0' && r <= '9':
-			j := i
-			kind := tokInt
-			for j < len(src) && src[j] >= '0' && src[j] <= '9' {
-				j++
-			}
-			if j+1 < len(src) && src[j] == '.' && src[j+1] >= '0' && src[j+1] <= '9' {
-				kind = tokFloat
-				for j++; j < len(src) && src[j] >= '0' && src[j] <= '9'; j++ {
-				}
-			}
-			if j < len(src) && (src[j] == 'e' || src[j] == 'E') {
-				k := j + 1
-				if k < len(src) && (src[k] == '+' || src[k] == '-') {
-					k++
-				}
-				if k < len(src) && src[k] >= '0' && src[k] <= '9' {
-					kind = tokFloat
-					for j = k; j < len(src) && src[j] >= '0' && src[j] <= '9'; j++ {
-					}
-				}
-			}
+			kind, j := numberToken(src, i)
 			toks = append(toks, token{kind, src[i:j], i})
 			i = j
 		case r == '"' || r == '\'':
@@ -149,6 +125,33 @@ func lex(src string) ([]token, error) {
 		}
 	}
 	return append(toks, token{tokEOF, "", len(src)}), nil
+}
+
+func endsName(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+// numberToken returns the kind of the number that begins at i, and where it ends.
+func numberToken(src string, i int) (kind tokenKind, j int) {
+	digit := func(k int) bool { return k < len(src) && src[k] >= '0' && src[k] <= '9' }
+	digits := func(k int) int {
+		for digit(k) {
+			k++
+		}
+		return k
+	}
+	kind, j = tokInt, digits(i)
+	if j < len(src) && src[j] == '.' && digit(j+1) {
+		kind, j = tokFloat, digits(j+1)
+	}
+	if j < len(src) && (src[j] == 'e' || src[j] == 'E') {
+		k := j + 1
+		if k < len(src) && (src[k] == '+' || src[k] == '-') {
+			k++
+		}
+		if digit(k) {
+			kind, j = tokFloat, digits(k)
+		}
+	}
+	return kind, j
 }
 
 func unquote(s string, quote byte) (string, error) {

@@ -228,22 +228,13 @@ func nnf(n *Node, negate bool) *Node {
 		}
 		return connective(op, n.Kids, negate)
 	case Iff:
-		if len(n.support) <= 1 {
-			break
+		if len(n.support) > 1 {
+			return nnfIff(n, negate)
 		}
-		// a <=> b is (!a || b) && (a || !b); its negation (a || b) && (!a || !b).
-		a, b := n.Kids[0], n.Kids[1]
-		first := newNode(Node{Op: Or, Kids: flatten(Or, []*Node{nnf(a, !negate), nnf(b, false)})})
-		second := newNode(Node{Op: Or, Kids: flatten(Or, []*Node{nnf(a, negate), nnf(b, true)})})
-		return newNode(Node{Op: And, Kids: flatten(And, []*Node{first, second})})
 	case IsTrue:
 		// It goes through the connectives, and its operand is never undefined then.
 		if k := n.Kids[0]; len(n.support) > 1 && (k.Op == And || k.Op == Or) {
-			kids := make([]*Node, len(k.Kids))
-			for i, x := range k.Kids {
-				kids[i] = newNode(Node{Op: IsTrue, Kids: []*Node{x}})
-			}
-			return nnf(newNode(Node{Op: k.Op, Kids: kids}), negate)
+			return nnf(newNode(Node{Op: k.Op, Kids: areTrue(k.Kids)}), negate)
 		}
 	case Const:
 		if negate {
@@ -265,6 +256,23 @@ func nnf(n *Node, negate bool) *Node {
 		return newNode(Node{Op: Not, Kids: []*Node{n}})
 	}
 	return n
+}
+
+// nnfIff is nnf of a <=> b: (!a || b) && (a || !b); its negation is (a || b) && (!a || !b).
+func nnfIff(n *Node, negate bool) *Node {
+	a, b := n.Kids[0], n.Kids[1]
+	first := newNode(Node{Op: Or, Kids: flatten(Or, []*Node{nnf(a, !negate), nnf(b, false)})})
+	second := newNode(Node{Op: Or, Kids: flatten(Or, []*Node{nnf(a, negate), nnf(b, true)})})
+	return newNode(Node{Op: And, Kids: flatten(And, []*Node{first, second})})
+}
+
+// areTrue returns IsTrue of each.
+func areTrue(nodes []*Node) []*Node {
+	out := make([]*Node, len(nodes))
+	for i, x := range nodes {
+		out[i] = newNode(Node{Op: IsTrue, Kids: []*Node{x}})
+	}
+	return out
 }
 
 func connective(op Op, nodes []*Node, negate bool) *Node {

@@ -131,7 +131,7 @@ func (t trails) read(trail *machine.Trail) (*frontend.Execution, error) {
 	}
 	var props []frontend.Property
 	s := t.s
-	if q != nil && (q.Kind == "" || trail.Follows || trail.HasCycle()) {
+	if q != nil && isAbout(trail, q) {
 		s = t.about(q)
 		props = append(props, *q)
 	}
@@ -143,27 +143,41 @@ func (t trails) read(trail *machine.Trail) (*frontend.Execution, error) {
 	if f.Aside {
 		x.System = t.s
 	}
-	if q != nil && trail.Follows && x.Violation != nil && x.Violation.Kind == system.Deadlock {
+	if q != nil && trail.Follows && isDeadlock(x.Violation) {
 		x.Violation = nil // with a claim, an execution may end
 	}
-	accepts := t.property("no-acceptance")
-	stays := x.Loop < 0 && x.Violation == nil && q == nil && t.s.Stays(f.Trace)
 	switch {
 	case x.Open != "" || x.Violation != nil:
 		return x, nil
-	case stays:
+	case q == nil && x.Loop < 0 && t.s.Stays(f.Trace):
 		x.Loop = len(x.Steps)
 	case x.Loop < 0 && (q == nil || q.Kind != ""):
 		return x, nil // only a formula is violated by what is finite, and not by one step
 	}
-	if accepts != nil && (q == nil || q.Kind == "") && x.Loop >= 0 {
-		// SPIN's verifier reports accept labels of processes beside a formula, too.
-		a := *accepts
-		a.System = x.System
-		props = append(props, a)
+	if q == nil || q.Kind == "" {
+		props = append(props, t.acceptance(x)...)
 	}
 	x.Properties = props
 	return x, nil
+}
+
+// isAbout tells whether a trail with the claim of a property shows something of it.
+func isAbout(trail *machine.Trail, q *frontend.Property) bool {
+	return q.Kind == "" || trail.Follows || trail.HasCycle()
+}
+
+func isDeadlock(v *system.Violation) bool { return v != nil && v.Kind == system.Deadlock }
+
+// acceptance returns the property that accept labels of processes stand for, which SPIN's verifier
+// reports beside a formula, too; none if the execution has no cycle.
+func (t trails) acceptance(x *frontend.Execution) []frontend.Property {
+	p := t.property("no-acceptance")
+	if p == nil || x.Loop < 0 {
+		return nil
+	}
+	a := *p
+	a.System = x.System
+	return []frontend.Property{a}
 }
 
 // claim returns the property whose claim a trail has; nil for none.

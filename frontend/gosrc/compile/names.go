@@ -40,17 +40,12 @@ func nameOf(v ssa.Value, depth int) string {
 			if r.Val != v {
 				continue
 			}
-			switch a := r.Addr.(type) {
-			case *ssa.Alloc:
-				if n := nameOf(a, 3); n != "" {
-					return n
-				}
-			case *ssa.Global:
-				return a.Name()
-			case *ssa.FieldAddr:
-				if n := fieldName(a); n != "" {
-					name = n
-				}
+			n, sure := storedName(r.Addr)
+			if sure {
+				return n
+			}
+			if n != "" {
+				name = n
 			}
 		case *ssa.ChangeType:
 			if n := nameOf(r, depth+1); n != "" && name == "" {
@@ -63,6 +58,20 @@ func nameOf(v ssa.Value, depth int) string {
 		}
 	}
 	return name
+}
+
+// storedName returns the name of where a value is stored; sure: there is no better one.
+func storedName(addr ssa.Value) (name string, sure bool) {
+	switch a := addr.(type) {
+	case *ssa.Alloc:
+		n := nameOf(a, 3)
+		return n, n != ""
+	case *ssa.Global:
+		return a.Name(), true
+	case *ssa.FieldAddr:
+		return fieldName(a), false
+	}
+	return "", false
 }
 
 // fieldName returns T.f for the address of a field.

@@ -18,14 +18,7 @@ import (
 // embed gives the variables of a file that have a go:embed directive what the compiler gives
 // them: a call or a conversion takes the place of the missing value.
 func embed(f *ast.File, dir string) error {
-	name := ""
-	for _, s := range f.Imports {
-		if s.Path.Value == `"embed"` {
-			if name = "embed"; s.Name != nil {
-				name = s.Name.Name
-			}
-		}
-	}
+	name := importedAs(f, "embed")
 	if name == "" {
 		return nil // then the directive means nothing
 	}
@@ -76,6 +69,20 @@ func embed(f *ast.File, dir string) error {
 		}
 	}
 	return nil
+}
+
+// importedAs returns the name by which a file imports a package of one word, "" if it does not.
+func importedAs(f *ast.File, pkg string) string {
+	for _, s := range f.Imports {
+		if s.Path.Value != strconv.Quote(pkg) {
+			continue
+		}
+		if s.Name != nil {
+			return s.Name.Name
+		}
+		return pkg
+	}
+	return ""
 }
 
 // embedPatterns returns the patterns of go:embed directives.

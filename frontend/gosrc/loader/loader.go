@@ -165,24 +165,29 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 		}
 	}
 	for _, p := range order {
-		for _, f := range []*packages.Package{p.inTest, p.xTest} {
-			if f == nil {
-				continue
-			}
-			if p.Dir == "" && len(f.GoFiles) > 0 {
-				p.Dir = filepath.Dir(f.GoFiles[0])
-			}
-			if p.Name == "" {
-				p.Name = strings.TrimSuffix(f.Name, "_test")
-			}
-			if len(p.Errors) == 0 {
-				for _, e := range f.Errors {
-					p.Errors = append(p.Errors, e)
-				}
+		p.takeTests()
+	}
+	return order, nil
+}
+
+// takeTests takes over what is known of a package from its tests alone.
+func (p *Package) takeTests() {
+	for _, f := range []*packages.Package{p.inTest, p.xTest} {
+		if f == nil {
+			continue
+		}
+		if p.Dir == "" && len(f.GoFiles) > 0 {
+			p.Dir = filepath.Dir(f.GoFiles[0])
+		}
+		if p.Name == "" {
+			p.Name = strings.TrimSuffix(f.Name, "_test")
+		}
+		if len(p.Errors) == 0 {
+			for _, e := range f.Errors {
+				p.Errors = append(p.Errors, e)
 			}
 		}
 	}
-	return order, nil
 }
 
 // Program is the SSA form of a package and of all that it imports. Functions are

@@ -15,42 +15,9 @@ import (
 // nobody can tell that they have not run. Benchmarks like to have long inputs, which
 // would take longer to make than the tests to run.
 func (x *unit) dropUnneeded(fset *token.FileSet) {
-	testFile := func(pos token.Pos) bool {
-		return strings.HasSuffix(fset.Position(pos).Filename,
-			"_test.go")
-	}
 	r := &reach{info: x.info, pkg: x.types, decls: map[types.Object]ast.Node{},
 		seen: map[types.Object]bool{}}
-	var roots []ast.Node
-	for _, f := range x.files {
-		if !testFile(f.Pos()) {
-			continue // knows nothing of the test files
-		}
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				r.decls[x.info.Defs[d.Name]] = d
-				if d.Recv != nil || d.Name.Name == "init" || d.Name.IsExported() && !neverRun(d) {
-					roots = append(roots, d)
-				}
-			case *ast.GenDecl:
-				if d.Tok != token.VAR {
-					continue
-				}
-				for _, s := range d.Specs {
-					s := s.(*ast.ValueSpec)
-					for _, n := range s.Names {
-						if o := x.info.Defs[n]; o != nil && n.Name != "_" {
-							r.decls[o] = s
-						}
-						if n.Name == "_" || n.IsExported() {
-							roots = append(roots, s)
-						}
-					}
-				}
-			}
-		}
-	}
+	roots := x.roots(fset, r.decls)
 	for _, n := range roots {
 		r.from(n)
 	}
@@ -78,6 +45,41 @@ func (x *unit) dropUnneeded(fset *token.FileSet) {
 		}
 	}
 	x.info.InitOrder = slices.DeleteFunc(x.info.InitOrder, unneeded)
+}
+
+// roots returns the declarations of test files that are used without being named: functions that
+// run, and what others can name. It enters all declarations of test files into decls.
+func (x *unit) roots(fset *token.FileSet, decls map[types.Object]ast.Node) (roots []ast.Node) {
+	for _, f := range x.files {
+		if !strings.HasSuffix(fset.Position(f.Pos()).Filename, "_test.go") {
+			continue // knows nothing of the test files
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				decls[x.info.Defs[d.Name]] = d
+				if d.Recv != nil || d.Name.Name == "init" || d.Name.IsExported() && !neverRun(d) {
+					roots = append(roots, d)
+				}
+			case *ast.GenDecl:
+				if d.Tok != token.VAR {
+					continue
+				}
+				for _, s := range d.Specs {
+					s := s.(*ast.ValueSpec)
+					for _, n := range s.Names {
+						if o := x.info.Defs[n]; o != nil && n.Name != "_" {
+							decls[o] = s
+						}
+						if n.Name == "_" || n.IsExported() {
+							roots = append(roots, s)
+						}
+					}
+				}
+			}
+		}
+	}
+	return roots
 }
 
 // neverRun tells whether a function of a test file is a benchmark, an example or a fuzz test.
@@ -225,26 +227,7 @@ func (p *purity) harmless(o types.Object) bool {
 	case *types.Builtin:
 		return !slices.Contains([]string{"panic", "print", "println", "close", "recover"}, o.Name())
 	case *types.Var:
-		if o.IsField() || o.Pkg() == nil || o.Parent() != o.Pkg().Scope() {
-			return true
-		}
-		switch o.Type().Underlying().(type) {
-		case *types.Basic:
-			return true
-		case *types.Signature: // a function, if it stays the one that it is declared to be
-			s, ok := p.decls[o].(*ast.ValueSpec)
-			if !ok || len(s.Names) != len(s.Values) || p.assigned(o) {
-				return false
-			}
-			if p.seen[o] {
-				return true
-			}
-			p.seen[o] = true
-			return p.computes(s.Values[slices.IndexFunc(s.Names, func(n *ast.Ident) bool {
-				return p.x.info.Defs[n] == o
-			})])
-		}
-		return false
+		return p.harmlessVar(o)
 	case *types.Func:
 		o = o.Origin()
 		if r := o.Signature().Recv(); r != nil && types.IsInterface(r.Type()) || o.Pkg() == nil {
@@ -267,4 +250,28 @@ func (p *purity) harmless(o types.Object) bool {
 		return false
 	}
 	return true
+}
+
+// harmlessVar is harmless for a variable.
+func (p *purity) harmlessVar(o *types.Var) bool {
+	if o.IsField() || o.Pkg() == nil || o.Parent() != o.Pkg().Scope() {
+		return true
+	}
+	switch o.Type().Underlying().(type) {
+	case *types.Basic:
+		return true
+	case *types.Signature: // a function, if it stays the one that it is declared to be
+		s, ok := p.decls[o].(*ast.ValueSpec)
+		if !ok || len(s.Names) != len(s.Values) || p.assigned(o) {
+			return false
+		}
+		if p.seen[o] {
+			return true
+		}
+		p.seen[o] = true
+		return p.computes(s.Values[slices.IndexFunc(s.Names, func(n *ast.Ident) bool {
+			return p.x.info.Defs[n] == o
+		})])
+	}
+	return false
 }

@@ -196,29 +196,8 @@ func (m *Machine) unwind(g *goroutine) bool {
 				g.panics = &p
 			}
 		}
-		if at := f.fn.Defers; at >= 0 {
-			if cell := g.stack[f.base+at]; cell != 0 {
-				if rec := m.mem[m.addr(cell)]; rec != 0 {
-					a := m.addr(rec)
-					m.set(m.addr(cell), m.mem[a+deferNext])
-					c := m.deferSite(a)
-					// a call changes no memory
-					args := m.mem[a+deferArgs : a+deferArgs+uint32(c.Words)]
-					v := m.mem[a+deferValue : a+deferValue+2]
-					sort := compile.Kind(m.mem[a+deferSort])
-					n := len(g.frames)
-					if sort == 0 {
-						x := m.push(g, c.Func, -1)
-						copy(x, args)
-					} else {
-						m.callValue(g, sort, c, v, args, -1)
-					}
-					if len(g.frames) == n+1 {
-						g.top().deferred = true
-					}
-					return true
-				}
-			}
+		if m.callDeferred(g, f) {
+			return true
 		}
 		switch f.mode {
 		case returning:
@@ -259,6 +238,37 @@ func (m *Machine) unwind(g *goroutine) bool {
 			m.fault("%s: unwinds while it runs", f.fn.Name)
 		}
 	}
+}
+
+// callDeferred calls the next deferred call of a frame, if there is one.
+func (m *Machine) callDeferred(g *goroutine, f *frame) bool {
+	at := f.fn.Defers
+	if at < 0 || g.stack[f.base+at] == 0 {
+		return false
+	}
+	cell := m.addr(g.stack[f.base+at])
+	rec := m.mem[cell]
+	if rec == 0 {
+		return false
+	}
+	a := m.addr(rec)
+	m.set(cell, m.mem[a+deferNext])
+	c := m.deferSite(a)
+	// a call changes no memory
+	args := m.mem[a+deferArgs : a+deferArgs+uint32(c.Words)]
+	v := m.mem[a+deferValue : a+deferValue+2]
+	sort := compile.Kind(m.mem[a+deferSort])
+	n := len(g.frames)
+	if sort == 0 {
+		x := m.push(g, c.Func, -1)
+		copy(x, args)
+	} else {
+		m.callValue(g, sort, c, v, args, -1)
+	}
+	if len(g.frames) == n+1 {
+		g.top().deferred = true
+	}
+	return true
 }
 
 // dropPanics forgets the panics that a later one has overtaken: it unwinds the

@@ -201,31 +201,11 @@ func (m *Machine) compact(first int) {
 			}
 		}
 	}
-	// moved returns where what was at an address is; edge: or what comes after it.
-	moved := func(a uint32, edge bool) (uint32, bool) {
-		if a < start {
-			return a, true
-		}
-		i, exact := slices.BinarySearchFunc(live, a, func(b block, a uint32) int {
-			return int(b.from) - int(a)
-		})
-		if !exact && i > 0 && !edge {
-			i--
-		}
-		switch {
-		case i == len(live):
-			return at, edge
-		case edge:
-			return live[i].to, true
-		case a < live[i].from || a >= live[i].from+live[i].size:
-			return 0, false
-		}
-		return live[i].to + a - live[i].from, true
-	}
+	c := &compaction{live, start, at}
 	for i := range m.log {
 		switch u := &m.log[i]; u.kind {
 		case undoWord, undoShadowW, undoShadowR, undoShadowS:
-			a, ok := moved(u.a, false)
+			a, ok := c.moved(u.a, false)
 			if !ok { // of an object that is in no state that can come back
 				u.kind = undoNothing
 				continue
@@ -234,14 +214,43 @@ func (m *Machine) compact(first int) {
 		}
 	}
 	for i := range m.tops {
-		a, _ := moved(uint32(m.tops[i].mem), true)
+		a, _ := c.moved(uint32(m.tops[i].mem), true)
 		m.tops[i].mem = int(a)
 	}
-	m.fresh, _ = moved(m.fresh, true)
+	m.fresh, _ = c.moved(m.fresh, true)
 	m.mem, m.shadow = m.mem[:at], m.shadow[:at]
 	if m.roomy() {
 		m.mem, m.shadow = slices.Clone(m.mem), slices.Clone(m.shadow)
 	}
+}
+
+// compaction is where the blocks of memory went that live: those from start on, up to end now.
+type compaction struct {
+	live       []block
+	start, end uint32
+}
+
+// moved returns where what was at an address is; edge: or what comes after it.
+func (c *compaction) moved(a uint32, edge bool) (uint32, bool) {
+	live := c.live
+	if a < c.start {
+		return a, true
+	}
+	i, exact := slices.BinarySearchFunc(live, a, func(b block, a uint32) int {
+		return int(b.from) - int(a)
+	})
+	if !exact && i > 0 && !edge {
+		i--
+	}
+	switch {
+	case i == len(live):
+		return c.end, edge
+	case edge:
+		return live[i].to, true
+	case a < live[i].from || a >= live[i].from+live[i].size:
+		return 0, false
+	}
+	return live[i].to + a - live[i].from, true
 }
 
 // roomy tells whether most of the room for memory is unused, and much.

@@ -116,22 +116,7 @@ func (e *encoder) history() {
 	m := e.m
 	from := len(e.dst)
 	words := e.pastWords()
-	// By goroutine: the last tick that all others know that live.
-	known := make([]uint32, len(m.gors))
-	for u := range known {
-		known[u] = math.MaxUint32
-		for _, g := range m.gors {
-			if g.status != alive || int(g.number) == u {
-				continue
-			}
-			c := m.clock(g.clock)
-			if u >= len(c) {
-				known[u] = 0
-				break
-			}
-			known[u] = min(known[u], c[u])
-		}
-	}
+	known := m.knownToAll()
 	ticks := make([][]uint32, len(m.gors))
 	some := false
 	epochs := func(r uint64, f func(u int, tick uint32)) {
@@ -210,6 +195,26 @@ func (e *encoder) history() {
 		}
 	}
 	e.word(uint64(len(e.dst) - from))
+}
+
+// knownToAll returns, by goroutine, its last tick that all others know that live.
+func (m *Machine) knownToAll() []uint32 {
+	known := make([]uint32, len(m.gors))
+	for u := range known {
+		known[u] = math.MaxUint32
+		for _, g := range m.gors {
+			if g.status != alive || int(g.number) == u {
+				continue
+			}
+			c := m.clock(g.clock)
+			if u >= len(c) {
+				known[u] = 0
+				break
+			}
+			known[u] = min(known[u], c[u])
+		}
+	}
+	return known
 }
 
 // history reads it; numbers are the goroutines.

@@ -107,27 +107,31 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	}
 	lost := m.Lost(nil)
 	for _, g := range m.gors {
-		if g.status != alive {
-			continue
-		}
-		mark := m.Mark()
-		out := m.Step(int(g.number), 0)
-		m.Rewind(mark)
-		e.GoesOn = e.GoesOn || out.Kind == system.Moved
-		switch {
-		case g.daemon:
-		case out.Kind != system.Blocked:
-			e.Running = append(e.Running, Stack{Goroutine: m.Describe(int(g.number)),
-				What: "goes on forever", Frames: m.places(m.stackOf(g))})
-		case !out.AtEnd || g.behind && !e.MainEnded:
-			e.Stacks = append(e.Stacks, Stack{Goroutine: m.Describe(int(g.number)),
-				What: m.waitsFor(g, rep), Frames: m.places(m.stackOf(g))})
-			if slices.Contains(lost, int(g.number)) {
-				e.Lost = append(e.Lost, e.Stacks[len(e.Stacks)-1])
-			}
+		if g.status == alive {
+			m.waiting(g, slices.Contains(lost, int(g.number)), rep, e)
 		}
 	}
 	return e, nil
+}
+
+// waiting adds what a goroutine waits for at the end, if it cannot go on.
+func (m *Machine) waiting(g *goroutine, lost bool, rep *Report, e *Ending) {
+	mark := m.Mark()
+	out := m.Step(int(g.number), 0)
+	m.Rewind(mark)
+	e.GoesOn = e.GoesOn || out.Kind == system.Moved
+	switch {
+	case g.daemon:
+	case out.Kind != system.Blocked:
+		e.Running = append(e.Running, Stack{Goroutine: m.Describe(int(g.number)),
+			What: "goes on forever", Frames: m.places(m.stackOf(g))})
+	case !out.AtEnd || g.behind && !e.MainEnded:
+		e.Stacks = append(e.Stacks, Stack{Goroutine: m.Describe(int(g.number)),
+			What: m.waitsFor(g, rep), Frames: m.places(m.stackOf(g))})
+		if lost {
+			e.Lost = append(e.Lost, e.Stacks[len(e.Stacks)-1])
+		}
+	}
 }
 
 // Early tells whether the next step of a goroutine lets an alarm go off while somebody else
@@ -197,26 +201,7 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 		name := natives[i.N].name
 		switch name {
 		case "(*sync.Mutex).Lock", "(*sync.RWMutex).RLock", "sync.rwAnnounce":
-			verb := map[string]string{"(*sync.Mutex).Lock": "lock",
-				"(*sync.RWMutex).RLock": "lock for reading",
-				"sync.rwAnnounce":       "lock for writing"}[name]
-			s := "waits to " + verb + " " + m.pointee(r[0])
-			h := int32(m.mem[m.addr(r[0])]) - 1
-			switch {
-			case h < 0:
-			case name == "(*sync.Mutex).Lock" || m.mem[m.addr(r[0])+rwHeld] != 0:
-				s += ", locked by " + m.holder(g, h)
-				if t, ok := rep.locked[lockKey{r[0], -1}]; ok {
-					s += " at " + m.at(t)
-				}
-			case int(h) < len(m.gors) && m.gors[h].status == ended:
-				s += ": it is the copy of a lock that " + m.ThreadName(int(h)) +
-					" waited to lock for writing, which keeps new readers out"
-			default:
-				s += ": " + m.holder(g, h) + " waits to lock it for writing, which keeps new " +
-					"readers out" + m.readers(r[0], rep)
-			}
-			return s
+			return m.waitsForLock(g, name, r[0], rep)
 		case "sync.rwLock":
 			return "waits to lock " + m.pointee(r[0]) + " for writing" + m.readers(r[0], rep)
 		case "sync.condWait":
@@ -238,6 +223,30 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 		}
 	}
 	return "waits: " + m.doing(g)
+}
+
+// waitsForLock says which lock a goroutine waits for, and who holds it.
+func (m *Machine) waitsForLock(g *goroutine, name string, p uint64, rep *Report) string {
+	verb := map[string]string{"(*sync.Mutex).Lock": "lock",
+		"(*sync.RWMutex).RLock": "lock for reading",
+		"sync.rwAnnounce":       "lock for writing"}[name]
+	s := "waits to " + verb + " " + m.pointee(p)
+	h := int32(m.mem[m.addr(p)]) - 1
+	switch {
+	case h < 0:
+	case name == "(*sync.Mutex).Lock" || m.mem[m.addr(p)+rwHeld] != 0:
+		s += ", locked by " + m.holder(g, h)
+		if t, ok := rep.locked[lockKey{p, -1}]; ok {
+			s += " at " + m.at(t)
+		}
+	case int(h) < len(m.gors) && m.gors[h].status == ended:
+		s += ": it is the copy of a lock that " + m.ThreadName(int(h)) +
+			" waited to lock for writing, which keeps new readers out"
+	default:
+		s += ": " + m.holder(g, h) + " waits to lock it for writing, which keeps new " +
+			"readers out" + m.readers(p, rep)
+	}
+	return s
 }
 
 // waitsInNet says what a goroutine waits for in our package net, and what would wake it.

@@ -21,8 +21,8 @@ func (m *Machine) Shape(t int) system.Shape {
 	}
 	g := m.gors[t]
 	i := g.pending()
-	if i == nil || i.Op != compile.Sync || g.unstarted || m.sys.o.Idle || m.sys.o.Patient ||
-		m.sys.bubbles || m.sys.ends || m.sys.o.NoFailed || !natives[i.N].oneWord {
+	if i == nil || i.Op != compile.Sync || g.unstarted || m.sys.attentive() ||
+		!natives[i.N].oneWord {
 		return system.AnyShape
 	}
 	if r := g.regs(); r[0]>>32 == 0 {
@@ -53,4 +53,10 @@ func (m *Machine) Shape(t int) system.Shape {
 		return system.AnyShape
 	}
 	return shape
+}
+
+// attentive tells whether what goroutines do can depend on how others are: whether they wait, or
+// live, or are still to run before time passes.
+func (s *System) attentive() bool {
+	return s.o.Idle || s.o.Patient || s.bubbles || s.ends || s.o.NoFailed
 }

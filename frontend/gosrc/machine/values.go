@@ -5,6 +5,7 @@ import (
 	gotoken "go/token"
 	"go/types"
 	"math"
+	"reflect"
 	"slices"
 	"sort"
 	"strconv"
@@ -347,64 +348,42 @@ func (m *Machine) less(t *compile.Type, a, b []uint64) bool {
 
 // reflectKind returns the number that package reflect gives a type's kind.
 func reflectKind(t *compile.Type) int {
-	switch t.Kind {
-	case compile.Bool:
-		return 1
-	case compile.Int8:
-		return 3
-	case compile.Int16:
-		return 4
-	case compile.Int32:
-		return 5
-	case compile.Int64:
-		if t.IsInt() {
-			return 2
-		}
-		return 6
-	case compile.Uint8:
-		return 8
-	case compile.Uint16:
-		return 9
-	case compile.Uint32:
-		return 10
-	case compile.Uint64:
-		if t.IsInt() {
-			return 7
-		}
-		return 11
-	case compile.Uintptr:
-		return 12
-	case compile.Float32:
-		return 13
-	case compile.Float64:
-		return 14
-	case compile.Complex64:
-		return 15
-	case compile.Complex128:
-		return 16
-	case compile.Array:
-		return 17
-	case compile.Chan:
-		return 18
-	case compile.Function:
-		return 19
-	case compile.Interface:
-		return 20
-	case compile.Map:
-		return 21
-	case compile.Pointer:
-		if t.Elem == nil {
-			return 26
-		}
-		return 22
-	case compile.Slice:
-		return 23
-	case compile.String:
-		return 24
-	case compile.Struct:
-		return 25
+	switch {
+	case t.Kind == compile.Int64 && t.IsInt():
+		return int(reflect.Int)
+	case t.Kind == compile.Uint64 && t.IsInt():
+		return int(reflect.Uint)
+	case t.Kind == compile.Pointer && t.Elem == nil:
+		return int(reflect.UnsafePointer)
 	}
-	return 0
+	return int(reflectKinds[t.Kind])
+}
+
+// reflectKinds has the kinds of package reflect, of those that it has.
+var reflectKinds = map[compile.Kind]reflect.Kind{
+	compile.Bool:       reflect.Bool,
+	compile.Int8:       reflect.Int8,
+	compile.Int16:      reflect.Int16,
+	compile.Int32:      reflect.Int32,
+	compile.Int64:      reflect.Int64,
+	compile.Uint8:      reflect.Uint8,
+	compile.Uint16:     reflect.Uint16,
+	compile.Uint32:     reflect.Uint32,
+	compile.Uint64:     reflect.Uint64,
+	compile.Uintptr:    reflect.Uintptr,
+	compile.Float32:    reflect.Float32,
+	compile.Float64:    reflect.Float64,
+	compile.Complex64:  reflect.Complex64,
+	compile.Complex128: reflect.Complex128,
+	compile.Array:      reflect.Array,
+	compile.Chan:       reflect.Chan,
+	compile.Function:   reflect.Func,
+	compile.Interface:  reflect.Interface,
+	compile.Map:        reflect.Map,
+	compile.Pointer:    reflect.Pointer,
+	compile.Slice:      reflect.Slice,
+	compile.String:     reflect.String,
+	compile.Struct:     reflect.Struct,
 }
 
 // typeString returns a type's name as package reflect has it.

@@ -201,17 +201,9 @@ func (f *follower) follow() (*Followed, error) {
 			}
 		}
 		if top.tried == len(top.ways) {
-			if top.key != "" {
-				delete(f.closed, top.key)
+			if r := f.back(top); r != nil {
+				return r, nil
 			}
-			if top.at >= f.far {
-				f.m.Rewind(top.mark)
-				f.far, f.why = top.at, f.stands(f.lines[top.at].process)
-			}
-			if f.first > 0 && len(f.stack)-1 == f.first {
-				return f.unclosed(), nil // a round can be taken, and no more of them
-			}
-			f.stack = f.stack[:len(f.stack)-1]
 			continue
 		}
 		if f.taken++; f.taken > maxTaken+16*len(f.lines) {
@@ -234,6 +226,23 @@ func (f *follower) follow() (*Followed, error) {
 		f.push(n)
 	}
 	return nil, f.lost()
+}
+
+// back leaves a stop from which all ways were tried. It returns a result if there is nothing left
+// to try.
+func (f *follower) back(top *stop) *Followed {
+	if top.key != "" {
+		delete(f.closed, top.key)
+	}
+	if top.at >= f.far {
+		f.m.Rewind(top.mark)
+		f.far, f.why = top.at, f.stands(f.lines[top.at].process)
+	}
+	if f.first > 0 && len(f.stack)-1 == f.first {
+		return f.unclosed() // a round can be taken, and no more of them
+	}
+	f.stack = f.stack[:len(f.stack)-1]
+	return nil
 }
 
 func (f *follower) push(s stop) {
@@ -490,8 +499,21 @@ func (f *follower) fitting(t, at int) []way {
 		best = &way{t, all, g.at}
 	}
 	m.prefers = nil
-	var out []way
-	var failed *way
+	out, failed := f.search(t, at, g)
+	if len(out) == 0 && best != nil {
+		out = append(out, *best)
+	}
+	if len(out) == 0 && failed != nil {
+		out = append(out, *failed)
+	}
+	return out
+}
+
+// search tries the choices of a process in turn, and returns those that execute what the lines
+// from at on say, and one that fails where the lines end.
+func (f *follower) search(t, at int, g *guide) (out []way, failed *way) {
+	m := f.m
+	mark := m.Mark()
 	start := m.edges
 	for path, tries := []choice{}, 0; path != nil && tries < maxTries && m.edges-start < maxEdges &&
 		m.edges < maxAllEdges && len(out) < maxWays; tries++ {
@@ -524,13 +546,7 @@ func (f *follower) fitting(t, at int) []way {
 			path = following(all)
 		}
 	}
-	if len(out) == 0 && best != nil {
-		out = append(out, *best)
-	}
-	if len(out) == 0 && failed != nil {
-		out = append(out, *failed)
-	}
-	return out
+	return out, failed
 }
 
 // guide compares what a step executes with the lines of a trail, while it does so.

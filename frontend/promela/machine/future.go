@@ -391,10 +391,8 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	if u >= m.n {
 		return false // not there: who starts it may be
 	}
-	s := m.sys
-	a := s.futuresOf()
 	r := m.ahead(u)
-	first := s.locProcesses()
+	first := m.sys.locProcesses()
 	for _, x := range acc {
 		id := m.channelAt(x.Loc)
 		if id > 0 && m.disturbs(t, x, id, u, r) {
@@ -406,28 +404,33 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 			}
 			continue
 		}
-		k := int(x.Loc - first - 1)
-		of, slot := k/s.perProcess, k%s.perProcess
-		looks := false
-		for p := range s.procs {
-			looks = looks || (of >= m.n || int(m.types[of]) == p) && r.reading(a.first+bitLooks+p)
-		}
-		switch {
-		case id > 0: // stored with a process
-			if r.writing(a.first+bitChannels) || x.Write && looks {
-				return true
-			}
-		case slot == 1: // whether it is ready
-			if of == u && r.writing(a.first+bitReady) || x.Write && r.writing(a.first+bitMeets) {
-				return true
-			}
-		case slot == 0 && of == t && r.writing(a.first+bitMeets) && m.awaits(t):
-			return true // u may send to it
-		case of == u, x.Write && looks, slot > 1 && r.writing(a.first+bitChannels):
+		if m.conflictsAt(x, id > 0, t, u, r) {
 			return true
 		}
 	}
 	return false
+}
+
+// conflictsAt is Conflicts for an access to what is stored with a process; channel tells whether
+// that is of a channel.
+func (m *Machine) conflictsAt(x system.Access, channel bool, t, u int, r *reach) bool {
+	s := m.sys
+	a := s.futuresOf()
+	k := int(x.Loc - s.locProcesses() - 1)
+	of, slot := k/s.perProcess, k%s.perProcess
+	looks := false
+	for p := range s.procs {
+		looks = looks || (of >= m.n || int(m.types[of]) == p) && r.reading(a.first+bitLooks+p)
+	}
+	switch {
+	case channel:
+		return r.writing(a.first+bitChannels) || x.Write && looks
+	case slot == 1: // whether it is ready
+		return of == u && r.writing(a.first+bitReady) || x.Write && r.writing(a.first+bitMeets)
+	case slot == 0 && of == t && r.writing(a.first+bitMeets) && m.awaits(t):
+		return true // u may send to it
+	}
+	return of == u || x.Write && looks || slot > 1 && r.writing(a.first+bitChannels)
 }
 
 // awaits reports whether a process is where another one can send to it by rendezvous.

@@ -201,14 +201,9 @@ func New(p *program.Program, o Options) (*System, error) {
 		s.places += int32(len(t.states))
 		s.procs = append(s.procs, t)
 	}
+	s.meets = meetsSomewhere(p)
 	for _, t := range s.procs {
 		s.perProcess = max(s.perProcess, 2+len(t.Scalars))
-		for _, c := range t.Chans {
-			s.meets = s.meets || c.Cap == 0
-		}
-	}
-	for _, c := range p.Globals.Chans {
-		s.meets = s.meets || c.Cap == 0
 	}
 	s.findWaits()
 	s.channelAt = make([]*channel, len(s.globals.scalars))
@@ -239,6 +234,28 @@ func New(p *program.Program, o Options) (*System, error) {
 	for _, q := range p.Props {
 		s.props = append(s.props, c.expr(q.X))
 	}
+	m, err := s.begin(c)
+	if err != nil {
+		return nil, err
+	}
+	m.forget()
+	s.initial = []system.State{m.Encode(nil)}
+	s.repeats = s.unlocated(false) == "" && !p.UsesPriority && !p.UsesLast
+	return s, nil
+}
+
+// meetsSomewhere tells whether the model has a channel of rendezvous.
+func meetsSomewhere(p *program.Program) bool {
+	meets := func(c *program.Channel) bool { return c.Cap == 0 }
+	return slices.ContainsFunc(p.Globals.Chans, meets) ||
+		slices.ContainsFunc(p.Procs, func(pr *program.Proc) bool {
+			return slices.ContainsFunc(pr.Chans, meets)
+		})
+}
+
+// begin returns a machine in the initial state. The error says what that violates.
+func (s *System) begin(c *coder) (*Machine, error) {
+	p := s.prog
 	m := &Machine{sys: s, seen: s.StartCounting(int(s.places))}
 	m.words = make([]uint64, s.globals.words+64)
 	m.rebuild()
@@ -268,10 +285,7 @@ func New(p *program.Program, o Options) (*System, error) {
 	if s.claim != nil {
 		m.setBits(0, claimShift, 16, uint64(s.claim.Start))
 	}
-	m.forget()
-	s.initial = []system.State{m.Encode(nil)}
-	s.repeats = s.unlocated(false) == "" && !p.UsesPriority && !p.UsesLast
-	return s, nil
+	return m, nil
 }
 
 // findWaits finds what asks for timeout, dead code aside.

@@ -95,6 +95,30 @@ func (t *Trail) add(n int, text string) error {
 	}
 	l := line{n, v[0], v[1], v[2]}
 	switch {
+	case l.depth < 0:
+		return t.mark(l)
+	case l.process < 0 || l.element < 0 || l.element > maxElement:
+		return errors.New("processes and statements have numbers from 0 on")
+	case t.Claim >= 0 && l.process == 0:
+		if !t.Follows {
+			t.Follows, t.Moved = true, l.element
+		}
+	default:
+		if t.Claim >= 0 {
+			l.process--
+		}
+		if l.process >= program.MaxProcesses {
+			return fmt.Errorf("there is no process with the number %d: a model has at most %d",
+				l.process, program.MaxProcesses)
+		}
+		t.lines = append(t.lines, l)
+	}
+	return nil
+}
+
+// mark reads a line that is no step: its depth says what it means.
+func (t *Trail) mark(l line) error {
+	switch {
 	case l.depth == -1 && t.loop >= 0:
 		return errors.New("a second cycle begins here, and a trail has one at most")
 	case l.depth == -1:
@@ -112,23 +136,8 @@ func (t *Trail) add(n int, text string) error {
 	case l.depth == -5:
 		t.Reversed = l.element != 0
 	case l.depth <= -6 && l.depth >= -8: // which order was taken
-	case l.depth < 0:
-		return fmt.Errorf("a mark with the number %d is not known", l.depth)
-	case l.process < 0 || l.element < 0 || l.element > maxElement:
-		return errors.New("processes and statements have numbers from 0 on")
-	case t.Claim >= 0 && l.process == 0:
-		if !t.Follows {
-			t.Follows, t.Moved = true, l.element
-		}
 	default:
-		if t.Claim >= 0 {
-			l.process--
-		}
-		if l.process >= program.MaxProcesses {
-			return fmt.Errorf("there is no process with the number %d: a model has at most %d",
-				l.process, program.MaxProcesses)
-		}
-		t.lines = append(t.lines, l)
+		return fmt.Errorf("a mark with the number %d is not known", l.depth)
 	}
 	return nil
 }

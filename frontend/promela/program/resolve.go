@@ -381,11 +381,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		return nil
 	}
 	for i := range max(1, s.Len) {
-		name := v.Name.Text
-		if s.Len > 0 {
-			name = fmt.Sprintf("%s[%d]", name, i)
-		}
-		reg.Scalars = appendScalars(reg.Scalars, name, t, d.Hidden)
+		reg.Scalars = appendScalars(reg.Scalars, s.element(i), t, d.Hidden)
 	}
 	if !r.takes { // a parameter is a copy of the argument, with its channels
 		r.fields(reg, s, v.Name.Text, s.Base)
@@ -397,21 +393,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 				"of the proctype")
 			return s
 		}
-		c := r.channel(v.Chan, v.Name.Text)
-		if c == nil {
-			return s
-		}
-		for i := range max(1, s.Len) {
-			name := v.Name.Text
-			if s.Len > 0 {
-				name = fmt.Sprintf("%s[%d]", name, i)
-			}
-			n, ok := r.addChannel(reg, c, name)
-			if !ok {
-				return s
-			}
-			s.Chans = append(s.Chans, n)
-		}
+		r.channels(reg, s, v)
 	case v.List != nil:
 		if !first {
 			r.fail(v.Name.Pos, len(v.Name.Text), "a list of values cannot initialize an array "+
@@ -435,6 +417,29 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		}
 	}
 	return s
+}
+
+// channels makes the channels that initialize a variable.
+func (r *resolver) channels(reg *Region, s *Sym, v *syntax.Var) {
+	c := r.channel(v.Chan, v.Name.Text)
+	if c == nil {
+		return
+	}
+	for i := range max(1, s.Len) {
+		n, ok := r.addChannel(reg, c, s.element(i))
+		if !ok {
+			return
+		}
+		s.Chans = append(s.Chans, n)
+	}
+}
+
+// element is the name of element i of an array, or of a variable that is none.
+func (s *Sym) element(i int) string {
+	if s.Len == 0 {
+		return s.Name.Text
+	}
+	return fmt.Sprintf("%s[%d]", s.Name.Text, i)
 }
 
 // sameKind refuses a symbolic constant of another mtype than that of a variable.

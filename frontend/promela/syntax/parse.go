@@ -1151,6 +1151,26 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 			p.fail(&t, "inline %s calls itself", name)
 		}
 	}
+	args := p.arguments(d, &t)
+	body := substituted(d, args, func(name string) bool { return p.meaning(name) == aConstant })
+	if p.used += len(body); p.used > maxTokens {
+		p.fail(&t, "the model is too large when its inline definitions are expanded")
+	}
+	in, i := p.in, p.i
+	p.in, p.i = body, 0
+	p.count++
+	p.calls = append(p.calls, p.count)
+	p.inlines, p.results = append(p.inlines, d.Name.Text), append(p.results, result)
+	b := p.unlabeled(p.block(), "the inline "+d.Name.Text)
+	p.inlines, p.results, p.calls = p.inlines[:len(p.inlines)-1], p.results[:len(p.results)-1],
+		p.calls[:len(p.calls)-1]
+	p.in, p.i = in, i
+	p.called = &in[i-1]
+	return b
+}
+
+// arguments parses the arguments of the call of an inline at t.
+func (p *parser) arguments(d *Inline, t *Token) [][]Token {
 	p.i++ // (
 	var args [][]Token
 	for !p.accept(")") {
@@ -1167,7 +1187,7 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 		args = append(args, p.in[from:p.i])
 	}
 	if len(args) != len(d.Params) {
-		p.fail(&t, "inline %s has %d parameters, and here %d arguments", d.Name.Text, len(d.Params),
+		p.fail(t, "inline %s has %d parameters, and here %d arguments", d.Name.Text, len(d.Params),
 			len(args))
 	}
 	for k, name := range d.Params {
@@ -1175,15 +1195,16 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 			p.replaces(d, k, args[k])
 		}
 	}
+	return args
+}
+
+// substituted returns the body of an inline with its arguments; constants keep their names.
+func substituted(d *Inline, args [][]Token, constant func(name string) bool) []Token {
 	var body []Token
 	for _, b := range d.Body {
 		k := -1
-		if b.Kind == Ident && p.meaning(b.Text) != aConstant {
-			for i, name := range d.Params {
-				if name == b.Text {
-					k = i
-				}
-			}
+		if b.Kind == Ident && !constant(b.Text) {
+			k = slices.Index(d.Params, b.Text)
 		}
 		if k < 0 {
 			body = append(body, b)
@@ -1195,20 +1216,7 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 			body = append(body, a)
 		}
 	}
-	if p.used += len(body); p.used > maxTokens {
-		p.fail(&t, "the model is too large when its inline definitions are expanded")
-	}
-	in, i := p.in, p.i
-	p.in, p.i = body, 0
-	p.count++
-	p.calls = append(p.calls, p.count)
-	p.inlines, p.results = append(p.inlines, d.Name.Text), append(p.results, result)
-	b := p.unlabeled(p.block(), "the inline "+d.Name.Text)
-	p.inlines, p.results, p.calls = p.inlines[:len(p.inlines)-1], p.results[:len(p.results)-1],
-		p.calls[:len(p.calls)-1]
-	p.in, p.i = in, i
-	p.called = &in[i-1]
-	return b
+	return body
 }
 
 // argument refuses what SPIN makes another argument of, because it puts the tokens of one side by

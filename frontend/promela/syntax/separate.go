@@ -19,8 +19,7 @@ func separated(in []Token) []Token {
 	body, inBody := false, false
 	for i := 0; i < len(in); i++ {
 		t := in[i]
-		if inBody && parens == 0 && t.Newline && i > 0 && endsStatement(in, i-1, names) &&
-			!(in[i-1].is("}") && strings.HasPrefix(t.Text, "u")) {
+		if inBody && parens == 0 && endsLine(in, i, names) {
 			at := in[i-1].Pos
 			at.Off += source.Pos(len(in[i-1].Text))
 			out = append(out, Token{Kind: Op, Text: ";", Pos: at, implied: true})
@@ -58,6 +57,12 @@ func separated(in []Token) []Token {
 		out = append(out, t)
 	}
 	return overlook(out)
+}
+
+// endsLine tells whether the token before i ends a statement because a line ends there.
+func endsLine(in []Token, i int, names map[string]bool) bool {
+	return in[i].Newline && i > 0 && endsStatement(in, i-1, names) &&
+		!(in[i-1].is("}") && strings.HasPrefix(in[i].Text, "u"))
 }
 
 // overlook takes out semicolons and arrows before closing braces, and before others: of two.
