@@ -1,18 +1,17 @@
-// Package promela is the front end for SPIN's language. It reads a model as it
-// is, without a C compiler, and gives it SPIN's semantics: the packages below it
-// are syntax (preprocessor and parser), program (names, and the control automata
-// with the states and edges that SPIN makes) and machine (which executes them).
+// Package promela is the front end for SPIN's language. It loads models as they are, without a C
+// compiler, with SPIN's semantics. Below it are packages syntax (preprocessor and parser),
+// program (names, and the control automata with SPIN's states and edges) and machine (which
+// executes them).
 //
-// What is compared with what: states and transitions of the full search are those
-// of SPIN 6.5.2 with
+// The states and transitions of the full search are those of SPIN 6.5.2 with
 //
 //	spin -o1 -o2 -o3 -a model.pml; cc -DSAFETY -DNOREDUCE pan.c; ./pan -c0
 //
-// that is, without statement merging, dead variable elimination and partial-order
-// reduction. Held to it are the models of machine/testdata/micro and generated
-// ones, wherever SPIN is installed.
+// that is, without statement merging, dead variable elimination and partial-order reduction.
+// Tests compare the models of machine/testdata/micro, and generated ones where SPIN is
+// installed.
 //
-// Where the two differ: docs/promela.md.
+// docs/promela.md lists the differences.
 package promela
 
 import (
@@ -139,7 +138,7 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	return out, nil
 }
 
-// build makes the system that is searched, and the properties.
+// build makes the system to search, and the properties.
 func build(p *program.Program, search, opts machine.Options) (*machine.System, []frontend.Property,
 	error) {
 	s, err := machine.New(p, search)
@@ -150,8 +149,8 @@ func build(p *program.Program, search, opts machine.Options) (*machine.System, [
 	return s, props, err
 }
 
-// properties returns what is checked over time: ltl blocks, never claims, and the cycles
-// that labels speak of.
+// properties returns the temporal properties: ltl blocks, never claims, and the cycles of
+// labels.
 func properties(p *program.Program, s *machine.System, opts machine.Options) ([]frontend.Property,
 	error) {
 	var props []frontend.Property

@@ -29,7 +29,7 @@ func (t trails) property(name string) *frontend.Property {
 	return &t.props[i]
 }
 
-// about returns the system that a property is about.
+// about returns the system of a property.
 func (t trails) about(q *frontend.Property) *machine.System {
 	if s, ok := q.System.(*machine.System); ok {
 		return s
@@ -86,7 +86,7 @@ func read(p *program.Program, o machine.Options, of *frontend.Program,
 		if err == nil {
 			return x, nil
 		}
-		// pan -i_reverse leaves no mark.
+		// pan -i_reverse writes no mark.
 		if x, err := readReversed(p, o, of, trail); err == nil {
 			return x, nil
 		}
@@ -95,8 +95,8 @@ func read(p *program.Program, o machine.Options, of *frontend.Program,
 	return readReversed(p, o, of, trail)
 }
 
-// readReversed reads a trail of a verifier that makes the processes of the initial state from
-// the last to the first. It is one of another system then, which of has from now on.
+// readReversed reads a trail of a verifier that creates the initial processes in reverse order.
+// It is a trail of another system, which it stores in of.
 func readReversed(p *program.Program, o machine.Options, of *frontend.Program,
 	trail *machine.Trail) (*frontend.Execution, error) {
 	back := *p
@@ -161,7 +161,7 @@ func (t trails) read(trail *machine.Trail) (*frontend.Execution, error) {
 	return x, nil
 }
 
-// isAbout tells whether a trail with the claim of a property shows something of it.
+// isAbout reports whether a trail with the claim of a property shows something of it.
 func isAbout(trail *machine.Trail, q *frontend.Property) bool {
 	return q.Kind == "" || trail.Follows || trail.HasCycle()
 }

@@ -10,9 +10,9 @@ import (
 	"cpor/trace"
 )
 
-// along looks for moves of the claim beside an execution of the processes: one with which the claim
-// comes to its end, or to accept labels again and again. What the claim can do from a step
-// on is known by the step and where the claim is.
+// along looks for moves of the claim beside an execution of the processes, with which the claim
+// reaches its end, or accept labels infinitely often. What the claim can do from a step on
+// depends on the step and the claim's state.
 type along struct {
 	m     *Machine
 	x     *Followed
@@ -27,8 +27,8 @@ type claimed struct {
 	viol *system.Violation
 }
 
-// steps is how many steps there are to move along with: those of the execution, and one in which
-// the last state stays as it is, or of which nothing but the move of the claim counts.
+// steps is the number of steps to move along with: those of the execution, and one in which the
+// last state repeats, or of which only the claim's move counts.
 func (a *along) steps() int {
 	if n := len(a.x.Steps); a.x.Loop >= 0 && a.x.Loop < n {
 		return n
@@ -48,7 +48,7 @@ func (s *System) claimAlong(x *Followed) (*Followed, error) {
 		y := *x
 		x, a.x = &y, &y
 		if x.Violation != nil && x.Violation.Kind == system.Deadlock {
-			// With a claim, an execution may end. The claim continues alone.
+			// With a claim, an execution may end. Then the claim continues alone.
 			t := *x.Trace
 			t.Violation = nil
 			x.Trace = &t
@@ -68,8 +68,9 @@ func (s *System) claimAlong(x *Followed) (*Followed, error) {
 	return a.lasso(int32(s.claim.Start))
 }
 
-// round finds the moves from a step to the end of the execution, of a claim that is in one of some
-// places. It returns the places behind the last step that are new at the beginning of the loop.
+// round finds the moves from a step to the end of the execution, of a claim that is in one of
+// some places. It returns the places after the last step that are new at the beginning of the
+// loop.
 func (a *along) round(from int, at map[int32]bool) map[int32]bool {
 	m := a.m
 	m.Load(m.sys.initial[0])
@@ -113,7 +114,7 @@ func (a *along) round(from int, at map[int32]bool) map[int32]bool {
 	return fresh
 }
 
-// node is where the claim is on its way, and whether there was an accept label on it.
+// node is the claim's state on a path, and whether the path has an accept label.
 type node struct {
 	q    int32
 	good bool
@@ -125,8 +126,8 @@ type hop struct {
 	by   claimed
 }
 
-// ways finds the nodes behind each step from one to the one before to, from a place of the claim
-// on.
+// ways finds the nodes after each step from one to the one before to, beginning at a place of
+// the claim.
 func (a *along) ways(from, to int, start int32) []map[node]hop {
 	layers := []map[node]hop{{node{q: start}: {}}}
 	for i := from; i < to; i++ {
@@ -158,7 +159,7 @@ func sorted(layer map[node]hop) []node {
 	})
 }
 
-// back returns the moves on the way to a node of the last layer.
+// back returns the moves on the path to a node of the last layer.
 func back(layers []map[node]hop, to node) []claimed {
 	out := make([]claimed, len(layers)-1)
 	for i := len(layers) - 1; i > 0; i-- {
@@ -169,8 +170,8 @@ func back(layers []map[node]hop, to node) []claimed {
 	return out
 }
 
-// finite adds the moves to an execution that ends, and further steps if the claim comes to its
-// end then.
+// finite adds the moves to an execution that ends, and further steps if the claim then reaches
+// its end.
 func (a *along) finite(start int32) (*Followed, error) {
 	n := len(a.x.Steps)
 	layers := a.ways(0, n, start)
@@ -268,8 +269,8 @@ func (a *along) any() trace.Step {
 	return found
 }
 
-// lasso adds the moves to an execution that continues forever: the claim goes round until it is
-// where it was.
+// lasso adds the moves to an infinite execution: the claim repeats the loop until its state
+// repeats.
 func (a *along) lasso(start int32) (*Followed, error) {
 	loop, n := a.x.Loop, a.steps()
 	type edge struct {

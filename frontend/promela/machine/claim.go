@@ -9,20 +9,18 @@ import (
 	"cpor/system"
 )
 
-// A never claim is a part of the system here, as it is in SPIN's verifier: it moves
-// first, looking at the state that the processes are in, and then one of them
-// moves. A transition is both, and a state has where the claim is, so that the states are
-// those that SPIN stores. Where the claim cannot move, there is no transition: what
-// comes then is not what the claim describes. Where no process can move, the claim continues
-// alone (the execution stutters); that is a thread of its own, the last one.
+// A never claim is part of the system, as in SPIN's verifier: it moves first, in the state of
+// the processes, and then one of them moves. A transition is both moves, and a state contains
+// the claim's place, so the states are those that SPIN stores. Where the claim cannot move,
+// there is no transition: the claim does not describe the continuation. Where no process can
+// move, the claim continues alone (the execution stutters); that is a thread of its own, the
+// last one.
 //
-// A claim may also change variables of the model and start processes, although SPIN warns of
-// it: then what a process can do is asked after the claim's move, and differs from one move
-// to another.
+// A claim may also change variables of the model and start processes, although SPIN warns about
+// it. Then what a process can do depends on the claim's move.
 //
-// An execution is one that must not be if the claim comes to its end, or if it, or
-// a process, is at an accept label again and again; [System.Accepting] is the
-// proposition for that.
+// An execution is forbidden if the claim reaches its end, or if it, or a process, is at an
+// accept label infinitely often; [System.Accepting] is the proposition for that.
 
 // Accepting returns the name of the proposition that the claim or a process is at an
 // accept label, and that the claim can move if there is one.
@@ -70,7 +68,7 @@ func (m *Machine) alone() int {
 	return m.n
 }
 
-// claimMoves finds the moves of the claim, and leaves the live state as it is.
+// claimMoves finds the moves of the claim without changing the live state.
 func (m *Machine) claimMoves() []claimMove {
 	at := int32(m.words[0] >> claimShift & 0xffff)
 	t, fb, proc, opts, edge := m.t, m.fb, m.proc, m.opts, m.at
@@ -131,7 +129,7 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int,
 	m.Rewind(before)
 }
 
-// since returns what was changed since a mark, with the new values.
+// since returns the changes since a mark, with the new values.
 func (m *Machine) since(begin system.Mark) []undo {
 	var out []undo
 	for _, u := range m.log[begin:] {
@@ -143,7 +141,7 @@ func (m *Machine) since(begin system.Mark) []undo {
 	return out
 }
 
-// change makes changes again that since returned.
+// change repeats changes that since returned.
 func (m *Machine) change(list []undo) {
 	created := false
 	for _, u := range list {
@@ -211,9 +209,9 @@ func (m *Machine) stepClaim(t int, alt uint64) system.Outcome {
 	return out
 }
 
-// stepChanging is stepClaim if the claim changes more than where it is. What a process can
-// do depends on the claim's move, so the alternatives of one move are counted before those
-// of the next.
+// stepChanging is stepClaim for a claim that changes more than its place. What a process can do
+// depends on the claim's move, so the alternatives of one move are counted before those of the
+// next.
 func (m *Machine) stepChanging(t int, alt uint64) system.Outcome {
 	m.stutter = m.sys.nonProgress && t == m.alone() && m.stuck()
 	moves := append([]claimMove(nil), m.claimMoves()...)

@@ -150,8 +150,8 @@ func addition(e *program.Edge) system.Op {
 	return system.Addition(int64(n.Value))
 }
 
-// chanExpr compiles an expression that is a channel. A global that keeps the
-// channels that it was declared with need not be looked up.
+// chanExpr compiles an expression that is a channel. A global without assignments need not be
+// looked up.
 func (c *coder) chanExpr(x program.Expr) eval {
 	l, ok := x.(*program.Load)
 	if !ok || !l.Place.Global || l.Place.Sym.Chans == nil || c.sys.stored[l.Place.Sym] {
@@ -194,8 +194,8 @@ func b2i(b bool) int32 {
 	return 0
 }
 
-// nonProgress is np_: no process is at a progress label. It does not hold where no
-// process can move: an execution that ends is no cycle.
+// nonProgress is np_: no process is at a progress label. It does not hold where no process can
+// move: an execution that ends is not a cycle.
 func (m *Machine) nonProgress() bool {
 	if m.progress() || m.stutter {
 		return false
@@ -366,8 +366,8 @@ func (c *coder) store(pl *program.Place) store {
 	at := c.index(pl)
 	constant := len(pl.Index) == 0
 	if !constant {
-		// SPIN computes the index of what it writes three times: for the old
-		// value, for the new one, and when it takes the step back.
+		// SPIN computes the index of an assignment three times: for the old value, for the new
+		// one, and when it undoes the step.
 		once := at
 		at = func(m *Machine) int32 {
 			n := m.failed
@@ -597,7 +597,7 @@ func (c *coder) edge(e *program.Edge) *edge {
 			k := e.Place.Base
 			l := c.sys.globals.scalars[k]
 			out.do = func(m *Machine) {
-				// Nobody sees which value it was: arithmetic wraps around and cannot fail.
+				// The value itself is not visible: arithmetic wraps around and cannot fail.
 				track := m.track
 				m.track = false
 				v := x(m)
@@ -667,8 +667,7 @@ func (c *coder) edge(e *program.Edge) *edge {
 	return out
 }
 
-// compile compiles the automaton of a process type, whose states are allocated
-// already.
+// compile compiles the automaton of a process type, whose states are already allocated.
 func (c *coder) compile(p *proctype) {
 	c.proc = p
 	edges := map[*program.Edge]*edge{}

@@ -5,37 +5,37 @@ import (
 	"cpor/system"
 )
 
-// A send and a receive that are enabled on one channel commute: the send puts its message
-// behind the last one, the receive takes the first one, and what the receive compares its
-// arguments with is the first message in either order. So a process that is about to send need
-// not wait for those that will receive, if no other one may send or ask how many messages there
-// are. SPIN's users say so with xs and xr. Here it is found out, in each state anew.
+// An enabled send and an enabled receive on one channel commute: the send adds its message after
+// the last one, the receive takes the first one, and the receive compares its arguments with the
+// first message in either order. So a process that is about to send does not depend on those
+// that will receive, if no other one may send or read the number of messages. In SPIN, users
+// declare this with xs and xr. Here it is found automatically, in each state.
 //
 // Let t be at a send to channel c in state s, and c not full. Whatever others do while t
 // waits, if they only receive from c:
 //
-//   - the send stays enabled, for c only gets emptier, and it does the same: t's locals behind it
-//     do not depend on c;
-//   - it commutes with each receive that takes place: c was not empty, so the message that is
-//     taken is not that of t, and the messages left are the same in both orders;
-//   - it may enable receives, but in these executions none of them has taken place.
+//   - the send stays enabled, because c only gets emptier, and it does the same: t's locals
+//     after it do not depend on c;
+//   - it commutes with each receive that takes place: c was not empty, so the receive does not
+//     take t's message, and the remaining messages are the same in both orders;
+//   - it may enable receives, but none of these occurs in such an execution.
 //
 // The same with t at a receive from c, c not empty, and others that only send: the first message
-// is the same whatever is put behind the others, so that each receive of t that is enabled stays
-// so and each that does not match still does not; and a send that takes place found room.
+// stays the same, so each enabled receive of t stays enabled, and each that does not match still
+// does not; and a send that takes place had room.
 //
-// It must not matter to the others that a receive or a send of theirs is not enabled, for t
-// might have made it so. It does where that leads to else, to what stands behind unless,
-// to the end of an atomic sequence, or out of a guard of a d_step, and in a D_proctype, where
-// two steps must not be enabled at the same time. What happens there counts as any use, as does a
-// receive from anywhere (??), one that leaves the message, and a sorted send. With -lossy
-// a send to a full channel does not wait, and nothing of this is used.
+// It must not matter to the others that a receive or a send of theirs is disabled, because t
+// might have enabled it. It matters where that leads to else, to an unless escape, to the end of
+// an atomic sequence, or out of a guard of a d_step, and in a D_proctype, where two steps must
+// not be enabled at the same time. Uses there count as any use, as do a receive from anywhere
+// (??), one that leaves the message, and a sorted send. With -lossy a send to a full channel
+// does not wait, so none of this applies.
 //
-// A channel is known by what the process holds: a global variable that nothing is assigned to, or
-// a local one, as parameters mostly are, whose value in s is looked at. What a process starts
-// later may use every channel.
+// A channel is known from the variable that holds it: a global one without assignments, or a
+// local one, such as a parameter, whose value in s is read. Processes started later may use
+// every channel.
 
-// inside returns the states of a process type that it comes to only within a transition.
+// inside returns the states of a process type that it reaches only within a transition.
 func (s *System) inside(pr *program.Proc) map[*program.State]bool {
 	in := map[*program.State]bool{}
 	for st, is := range insides(pr) {
@@ -54,7 +54,7 @@ func (s *System) inside(pr *program.Proc) map[*program.State]bool {
 	return in
 }
 
-// usesEnds reports whether nothing hangs on it that a send or receive of a state is not enabled.
+// usesEnds reports whether it does not matter that a send or receive of a state is disabled.
 func (s *System) usesEnds(pr *program.Proc, st *program.State,
 	inside map[*program.State]bool) bool {
 	if s.lossy || pr.Decl.Deterministic || inside[st] || len(st.Escapes) > 0 || st.Fall != nil {
@@ -68,8 +68,8 @@ func (s *System) usesEnds(pr *program.Proc, st *program.State,
 	return true
 }
 
-// plainStates tells for each state of a process type whether each of its transitions is a single
-// statement that asks no channel anything.
+// plainStates returns, for each state of a process type, whether each of its transitions is a
+// single statement that reads no channel.
 func (s *System) plainStates(pr *program.Proc) []bool {
 	plain := make([]bool, len(pr.States))
 	for i, st := range pr.States {
@@ -91,7 +91,7 @@ func (s *System) plainStates(pr *program.Proc) []bool {
 }
 
 // variable returns the scalar of a process that holds the channel of an expression as long as
-// the process is there.
+// the process exists.
 func (s *System) variable(x program.Expr) (scalar int, ok bool) {
 	l, is := x.(*program.Load)
 	if !is || l.Place.Global || len(l.Place.Index) > 0 || s.stored[l.Place.Sym] ||
@@ -101,7 +101,7 @@ func (s *System) variable(x program.Expr) (scalar int, ok bool) {
 	return l.Place.Base, true
 }
 
-// end notes that an end of a channel is used. It is false if the channel is not known.
+// end records the use of an end of a channel. It returns false if the channel is unknown.
 func (a *accessor) end(ch program.Expr, use int) bool {
 	if v, ok := a.s.variable(ch); ok {
 		a.out.write(a.f.vars + uses*v + use)
@@ -137,8 +137,7 @@ func (f *futures) located(r *reach) *reach {
 	return &out
 }
 
-// asOther returns the reach of a process that will be started: which channels it holds is not
-// known.
+// asOther returns the reach of a process that will be started: its channels are unknown.
 func (f *futures) asOther(r *reach) *reach {
 	for v := f.vars; v < f.vars+uses*maxVars; v++ {
 		if r.writing(v) {
@@ -184,8 +183,8 @@ func (m *Machine) holds(t, scalar int) int32 {
 	return l.get(m.words[m.base[t]+l.word])
 }
 
-// reliesOn reports whether process u may use a channel that is there only if a process behind u
-// is. Those before u cannot die while u is there.
+// reliesOn reports whether process u may use a channel of a process after u. Those before u
+// cannot die while u exists.
 func (m *Machine) reliesOn(u int, r *reach) bool {
 	a := m.sys.futuresOf()
 	for k := range uses * maxVars {
@@ -200,8 +199,8 @@ func (m *Machine) reliesOn(u int, r *reach) bool {
 	return false
 }
 
-// disturbs reports whether the way in which process u may use the ends of a channel is dependent
-// on an access of t to it.
+// disturbs reports whether process u's possible uses of the ends of a channel are dependent on
+// t's access to it.
 func (m *Machine) disturbs(t int, x system.Access, id int32, u int, r *reach) bool {
 	a := m.sys.futuresOf()
 	use := func(k int) bool {
@@ -235,7 +234,8 @@ func (m *Machine) disturbs(t int, x system.Access, id int32, u int, r *reach) bo
 	return true
 }
 
-// mayUse reports whether a process has steps that may send to a channel, and such that receive.
+// mayUse reports whether a process has steps that may send to a channel, and steps that may
+// receive.
 func (m *Machine) mayUse(t int, id int32) (sending, receiving bool) {
 	s := m.sys
 	c := &coder{sys: s}

@@ -8,10 +8,9 @@ import (
 	"cpor/system"
 )
 
-// A trace or notrace assertion is an automaton of events, sends and receives. It moves
-// with each event on a channel and of a direction that occurs in it, and is a part of
-// the state. A trace assertion fails where it has no such move, a notrace assertion
-// where it comes to its end.
+// A trace or notrace assertion is an automaton of events, sends and receives. It moves with each
+// event on a channel and of a direction that occurs in it, and is a part of the state. A trace
+// assertion fails where it has no such move, a notrace assertion where it reaches its end.
 
 // events is a trace assertion, compiled.
 type events struct {

@@ -12,24 +12,24 @@ import (
 	"cpor/trace"
 )
 
-// Followed is the execution that a trail tells.
+// Followed is the execution of a trail.
 type Followed struct {
 	*trace.Trace
 	// Loop is the index of the first step of those that are repeated forever, the number of steps
 	// if the last state is; -1 if the execution is finite.
 	Loop int
-	// Open says why the execution is not what the trail claims; empty if it is. If the cycle does
-	// not close, Loop is -1, and the trace has what leads to the cycle and one round.
+	// Open says why the execution is not what the trail claims; empty if it is. If the cycle
+	// does not close, Loop is -1, and the trace has the path to the cycle and one round.
 	Open string
-	// Aside: the claim takes no part in the steps, Open says why.
+	// Aside: the claim is not part of the steps; Open says why.
 	Aside bool
 }
 
-// Follow finds the execution of a trail. A trail ends where its verifier has stopped, which can
-// be inside of an atomic sequence: that is executed to its end. With a claim, the processes are
-// followed, and the claim takes those moves of its own with which the execution is one that must
-// not be, if there are any: what a claim did to SPIN's verifier is not asked for, which executes
-// merged statements in one step, in which the claim moves once.
+// Follow finds the execution of a trail. A trail ends where its verifier stopped, which can be
+// inside an atomic sequence; that is executed to its end. With a claim, it follows the
+// processes, and looks for moves of the claim that make the execution forbidden. It ignores the
+// claim's moves in SPIN's verifier, which executes merged statements in one step, in which the
+// claim moves once.
 func (s *System) Follow(t *Trail) (*Followed, error) {
 	if s.claimChanges {
 		return nil, fmt.Errorf("the claim %s changes variables or starts processes, and a trail "+
@@ -43,8 +43,8 @@ func (s *System) Follow(t *Trail) (*Followed, error) {
 	}
 	x, err := s.followLines(t)
 	if n := len(t.lines); err != nil && t.loop < 0 && n > 0 {
-		// The last line can be one of a step that SPIN's verifier was about to try when it found
-		// that something else was wrong.
+		// The last line can belong to a step that SPIN's verifier was about to try when it found
+		// another error.
 		short := *t
 		short.lines = t.lines[:n-1]
 		if y, err := s.followLines(&short); err == nil && y.Violation != nil &&
@@ -73,9 +73,8 @@ func (p *proctype) has(element int) bool {
 	return p.First <= element && element < p.First+p.Elements
 }
 
-// follower finds the execution of the processes of a trail, by a depth-first search: what
-// a line says does not always tell the steps apart, and where statements were merged some have
-// no line.
+// follower finds the execution of the processes of a trail, by a depth-first search: a line does
+// not always identify the step, and merged statements may have no line.
 type follower struct {
 	m *Machine
 	*Trail
@@ -83,7 +82,7 @@ type follower struct {
 	of    map[int][]int // by process: its lines that are steps
 	stack []stop
 	seen  map[spot]bool // nothing led on from there
-	// closed has for each state in which the cycle began where it is on the stack.
+	// closed has, for each state in which the cycle began, its place on the stack.
 	closed map[string]int
 	first  int // where the first round ended, 0 if none has
 	far    int // the first line that could not be executed
@@ -99,7 +98,7 @@ type spot struct {
 	round int
 }
 
-// stop is where the search is.
+// stop is a position of the search.
 type stop struct {
 	at     int // the line with which the trail continues
 	last   int // the process of the line before; -1
@@ -113,7 +112,7 @@ type stop struct {
 	open   bool // the ways have been found
 }
 
-// way is a step with which the trail can continue.
+// way is a possible next step of the trail.
 type way struct {
 	t    int
 	path []choice
@@ -140,8 +139,8 @@ func (f *follower) findLines() {
 	}
 }
 
-// from returns the first line of a process from a line on, -1 if there is none. Behind the last
-// line of a cycle comes its first one.
+// from returns the first line of a process from a line on, -1 if there is none. The first line
+// of a cycle follows its last one.
 func (f *follower) from(at, t int) int {
 	list := f.of[t]
 	k, _ := slices.BinarySearch(list, at)
@@ -155,7 +154,7 @@ func (f *follower) from(at, t int) int {
 }
 
 // begin returns where the trail continues after a line: the first one that is a step here, and
-// behind the last line of a cycle the first one of it.
+// after the last line of a cycle its first one.
 func (f *follower) begin(at int) int {
 	at = f.skip(at)
 	if at == len(f.lines) && f.loop >= 0 && f.skip(f.loop) < len(f.lines) {
@@ -164,7 +163,7 @@ func (f *follower) begin(at int) int {
 	return at
 }
 
-// skip passes over lines that are no steps here: jumps.
+// skip skips lines that are not steps here: jumps.
 func (f *follower) skip(at int) int {
 	for at < len(f.lines) && !f.steps[f.lines[at].element] {
 		at++
@@ -262,7 +261,7 @@ func (f *follower) state() string {
 	return string(b)
 }
 
-// stands says where a process is.
+// stands describes where a process is.
 func (f *follower) stands(t int) string {
 	if t >= f.m.n {
 		return "there is no such process then"
@@ -271,7 +270,7 @@ func (f *follower) stands(t int) string {
 	return f.m.ThreadName(t) + " is at: " + text
 }
 
-// lost says where the trail is none of the model.
+// lost says where the trail stops matching the model.
 func (f *follower) lost() error {
 	l := f.lines[f.far]
 	if f.m.edges >= maxAllEdges {
@@ -295,7 +294,8 @@ func (f *follower) result(loop int) *Followed {
 	return &Followed{Trace: f.trace(len(f.stack) - 1), Loop: loop}
 }
 
-// unclosed returns the execution up to the end of the first round, with why the cycle is none.
+// unclosed returns the execution up to the end of the first round, with the reason why it is not
+// a cycle.
 func (f *follower) unclosed() *Followed {
 	from := 0
 	for i, s := range f.stack[:f.first] {
@@ -353,7 +353,7 @@ func (f *follower) end() *Followed {
 }
 
 // settle executes what has no line at the end of a trail: merged statements, and a guard that
-// cannot be evaluated. It returns what is violated by that.
+// cannot be evaluated. It returns the violation.
 func (f *follower) settle() *system.Violation {
 	m := f.m
 	take := func(t int) *system.Violation {
@@ -405,8 +405,8 @@ func (f *follower) stuck() bool {
 	return is
 }
 
-// silent reports whether a process is before a statement that SPIN may have merged with the one
-// before: one that touches only locals, and is the only one of its place.
+// silent reports whether a process is before a statement that SPIN may have merged with the
+// previous one: it touches only locals, and is the only one at its place.
 func (f *follower) silent(t int) bool {
 	p := f.m.sys.procs[f.m.types[t]]
 	st := p.states[f.m.pc(t)].src
@@ -441,8 +441,8 @@ func joins(k program.Kind) bool {
 	return false
 }
 
-// ways finds the steps with which the trail continues from a line, the most likely first. last is
-// the process of the line before.
+// ways finds the possible next steps of the trail at a line, the most likely first. last is the
+// process of the previous line.
 func (f *follower) ways(at, last int) []way {
 	m, l := f.m, f.lines[at]
 	var out []way
@@ -455,7 +455,7 @@ func (f *follower) ways(at, last int) []way {
 		out = append(out, fits...)
 	}
 	for t := 0; t < m.n && f.merged && len(out) == 0; t++ {
-		// Somebody waits for what another process does without a line.
+		// A process waits for what another one does without a line.
 		if f.silent(t) && !f.isNext(at, t) || f.silent(t) && f.from(at, t) < 0 {
 			out = append(out, way{t, []choice{}, at})
 		}
@@ -464,7 +464,7 @@ func (f *follower) ways(at, last int) []way {
 }
 
 // isNext reports whether the next line of a process, from a line on, is the only step that it
-// can take. So is none: then it need not move any more.
+// can take. It also does so if there is none: then the process need not move again.
 func (f *follower) isNext(at, t int) bool {
 	k := f.from(at, t)
 	if k < 0 {
@@ -482,7 +482,7 @@ func (f *follower) fitting(t, at int) []way {
 	g := &guide{}
 	m.goesOn, m.prefers = g.goesOn, g.prefers
 	defer func() { m.goesOn, m.prefers = nil, nil }()
-	// Mostly the lines say what to choose.
+	// Usually the lines say what to choose.
 	*g = guide{f: f, at: at, bad: -1, ended: -1}
 	o := m.follow(t, 0, []choice{})
 	all := slices.Clone(m.path)
@@ -528,7 +528,7 @@ func (f *follower) search(t, at int, g *guide) (out []way, failed *way) {
 		last := f.loop < 0 && at == len(f.lines)-1
 		switch {
 		case told == 0 && last:
-			// It waits, and a guard cannot be evaluated: SPIN's verifier tells the guard.
+			// It waits, and a guard cannot be evaluated: SPIN's verifier writes the guard.
 			failed = &way{t, all, len(f.lines)}
 			path = following(all)
 		case told == 0:
@@ -557,11 +557,11 @@ type guide struct {
 	known int // choices that had been made before
 	bad   int // how many choices led to a statement that is not there; -1: none did
 	ended int // how many choices had been made where the lines ended; -1: they have not
-	// several tells that the lines have left a choice open.
+	// several says that the lines have left a choice open.
 	several bool
 }
 
-// prefers returns the option that the next line tells.
+// prefers returns the option of the next line.
 func (g *guide) prefers() int {
 	m := g.f.m
 	at := g.f.skip(g.at)
@@ -607,7 +607,7 @@ func (g *guide) goesOn() bool {
 		g.at = g.f.skip(g.at)
 		switch {
 		case g.at == len(g.f.lines) && g.n > 0:
-			// The trail of a violation ends inside of an atomic sequence.
+			// The trail of a violation ends inside an atomic sequence.
 			g.ended = g.known
 		case g.at < len(g.f.lines) && g.f.lines[g.at].process == d.t &&
 			g.f.lines[g.at].element == d.element():
@@ -623,7 +623,7 @@ func (g *guide) goesOn() bool {
 }
 
 // number returns the number of the alternative of a process that the last step, from a mark on,
-// has taken. Those that are counted are found by counting.
+// has taken. Counted alternatives are found by counting.
 func (m *Machine) number(t int, mark system.Mark) (uint64, bool) {
 	alt, weight := uint64(0), uint64(1)
 	for _, c := range m.path {
@@ -656,7 +656,7 @@ func (m *Machine) counting(t int, mark system.Mark) (uint64, bool) {
 	return 0, false
 }
 
-// Stays reports whether no process can move behind an execution of the processes.
+// Stays reports whether no process can move after an execution of the processes.
 func (s *System) Stays(t *trace.Trace) bool {
 	m := s.newMachine()
 	for _, st := range t.Steps {

@@ -7,32 +7,32 @@ import (
 	"cpor/system"
 )
 
-// What a process may still access is found once per system, for each control state of each
-// process type, by joining the accesses of the edges on all ways from there. Indices are not
-// looked at: an element that is not written as a number may be any of its array. What an
-// edge accesses follows the package documentation.
+// What a process may still access is computed once per system, for each control state of each
+// process type, by joining the accesses of the edges on all paths from there. Indices are
+// ignored: an element whose index is not a number may be any of its array. The package
+// documentation says what an edge accesses.
 //
-// A process is moved not only by its own transitions, but also by a rendezvous with another
-// one; the ways on include the edges that a rendezvous takes, so what is found for a control
-// state covers whatever the process does from there, whoever moves it.
+// A process is moved not only by its own transitions, but also by a rendezvous with another one;
+// the paths include the edges that a rendezvous takes, so the result for a control state covers
+// whatever the process does from there, whichever process moves it.
 
 // reach is a set of locations that may be read, and one of those that may be written, as bits:
 // first the globals' and the number of processes, by their location, then the following.
 type reach struct{ reads, writes []uint64 }
 
-// The bits behind the number of processes.
+// The bits after the number of processes.
 const (
-	// it attempts to send by rendezvous: it looks who is ready, and moves who is
+	// it attempts to send by rendezvous: it reads which processes are ready, and moves one
 	bitMeets    = iota + 1
 	bitReady    // it comes to or leaves a state in which it is ready for one itself
 	bitChannels // it may touch a channel that belongs to a process
 	bitRuns     // it starts processes
-	// and behind it, for each process type: it looks where such a process is, or at its locals
+	// and after it, for each process type: it reads where such a process is, or its locals
 	bitLooks
 )
 
-// Behind those stand, as writes, the uses of channels that may be independent of others (ends.go):
-// for each global channel, and for each of the first channel variables of the process itself.
+// Then follow, as writes, the uses of channels that may be independent of others (ends.go): for
+// each global channel, and for each of the first channel variables of the process itself.
 const (
 	useSend = iota // a send to the tail, and nothing hangs on whether it waits
 	useRecv        // a receive from the head, likewise
@@ -40,7 +40,7 @@ const (
 	uses
 )
 
-// maxVars is how many scalars of a process are looked at as channel variables.
+// maxVars is how many scalars of a process are examined as channel variables.
 const maxVars = 16
 
 type futures struct {
@@ -53,11 +53,11 @@ type futures struct {
 	props  []dependence
 }
 
-// dependence is what a proposition is made of.
+// dependence is what a proposition depends on.
 type dependence struct {
 	locs []system.Loc // in ascending order
 	open bool         // and of where processes are of which it is not known which they are
-	// size is set if it asks how many processes there are, not only whether one is there.
+	// size is set if it depends on the number of processes, not only on whether one exists.
 	size bool
 }
 
@@ -83,7 +83,7 @@ func (r *reach) touches(bit int, write bool) bool {
 		r.reading(bit)
 }
 
-// futuresOf returns the analysis, which is made when it is first asked for.
+// futuresOf returns the analysis, which is made on first use.
 func (s *System) futuresOf() *futures {
 	s.analysis.Do(func() { s.future = s.analyse() })
 	return s.future
@@ -240,7 +240,7 @@ func extent(pl *program.Place) (first, last int) {
 	return first, last
 }
 
-// channel notes the access to the channels that an expression may be.
+// channel records the access to the channels that an expression may be.
 func (a *accessor) channel(ch program.Expr, write bool) {
 	if v, ok := a.s.variable(ch); ok {
 		a.out.write(a.f.vars + uses*v + useAny)
@@ -384,9 +384,9 @@ func (m *Machine) Future(t int) *system.Footprint {
 	return &f
 }
 
-// Conflicts implements system.Temporal. It is sharper than the footprint of u: what a process
-// does that u sends to by rendezvous is asked of that process. If t is ready itself,
-// its step writes that it is, and u looks at it.
+// Conflicts implements system.Temporal. It is sharper than the footprint of u: what the receiver
+// of u's rendezvous does is computed for that process. If t is ready itself, its step writes
+// that, and u reads it.
 func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	if u >= m.n {
 		return false // not there: who starts it may be
@@ -411,8 +411,8 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	return false
 }
 
-// conflictsAt is Conflicts for an access to what is stored with a process; channel tells whether
-// that is of a channel.
+// conflictsAt is Conflicts for an access to what is stored with a process; channel reports
+// whether that is of a channel.
 func (m *Machine) conflictsAt(x system.Access, channel bool, t, u int, r *reach) bool {
 	s := m.sys
 	a := s.futuresOf()
@@ -433,7 +433,7 @@ func (m *Machine) conflictsAt(x system.Access, channel bool, t, u int, r *reach)
 	return of == u || x.Write && looks || slot > 1 && r.writing(a.first+bitChannels)
 }
 
-// awaits reports whether a process is where another one can send to it by rendezvous.
+// awaits reports whether another process can send to a process by rendezvous.
 func (m *Machine) awaits(t int) bool {
 	return t < m.n && m.sys.procs[m.types[t]].states[m.pc(t)].ready
 }
@@ -443,7 +443,7 @@ func (m *Machine) Late(int, []system.Access) bool {
 	return slices.ContainsFunc(m.told, func(d told) bool { return d.e.kind == program.Send })
 }
 
-// dependence returns what a proposition is made of.
+// dependence returns what a proposition depends on.
 func (s *System) dependence(c *coder, x program.Expr) dependence {
 	var d dependence
 	first := s.locProcesses()
@@ -500,12 +500,12 @@ func (s *System) dependence(c *coder, x program.Expr) dependence {
 	return d
 }
 
-// effect tells how a transition can change a proposition that was before and is after.
+// effect returns how a transition can change a proposition with the values before and after.
 //
-// If it writes nothing that the proposition is made of, it does not change it. If it accesses
-// all of that, the proposition has the same value before it, and the same behind it, in each
-// state in which the transition does the same. That a process is there which the proposition
-// asks for is known where the transition moves it.
+// If it writes nothing that the proposition depends on, it does not change it. If it accesses
+// all of that, the proposition has the same values before and after it in each state in which
+// the transition does the same. The existence of a process is known where the transition moves
+// it.
 func (m *Machine) effect(d *dependence, acc []system.Access, before, after int64) (rise,
 	fall bool) {
 	first := m.sys.locProcesses()

@@ -6,13 +6,12 @@ import (
 	"cpor/frontend/promela/program"
 )
 
-// A hidden global is no part of the state that SPIN's verifier stores. Where a state depends
-// on its value, that makes the verifier overlook what happens then, so here such a variable
-// stays a part of the state. But mostly it is one that nobody reads, or that is written
-// in each step before it is read there: then it is set to 0 behind each transition, and the
-// states are SPIN's.
+// A hidden global is not part of the state that SPIN's verifier stores. If a state depends on
+// its value, the verifier misses behavior, so here such a variable stays part of the state. But
+// usually nothing reads it, or each step writes it before reading it: then it is set to 0 after
+// each transition, and the states are SPIN's.
 
-// passing returns the scalars of hidden globals whose values no transition leaves to
+// passing returns the scalars of hidden globals through which no transition passes a value to
 // another one.
 func passing(p *program.Program) []int {
 	var out []int
@@ -26,7 +25,7 @@ func passing(p *program.Program) []int {
 	return out
 }
 
-// passes reports whether no transition reads what another one has left in a variable.
+// passes reports whether no transition reads what another one has written to a variable.
 func passes(p *program.Program, v *program.Sym) bool {
 	f := &flow{v: v}
 	for _, x := range p.Props {
@@ -101,7 +100,7 @@ func rests(p *program.Program, pr *program.Proc) map[*program.State]bool {
 	return out
 }
 
-// insides returns the states of a process type that are inside of a d_step.
+// insides returns the states of a process type that are inside a d_step.
 func insides(pr *program.Proc) map[*program.State]bool {
 	inner := map[*program.State]bool{}
 	for _, s := range pr.States {
@@ -112,7 +111,7 @@ func insides(pr *program.Proc) map[*program.State]bool {
 	return inner
 }
 
-// within adds a state inside of a d_step, and those that the d_step continues to.
+// within adds a state inside a d_step, and those that the d_step continues to.
 func within(s *program.State, inner map[*program.State]bool) {
 	if s == nil || inner[s] {
 		return
@@ -124,7 +123,7 @@ func within(s *program.State, inner map[*program.State]bool) {
 	}
 }
 
-// flow looks for ways on which a variable is read before it is written.
+// flow looks for paths on which a variable is read before it is written.
 type flow struct {
 	v    *program.Sym
 	seen map[place]bool
@@ -181,8 +180,8 @@ func (f *flow) in(x program.Expr) bool {
 	return is
 }
 
-// reads reports whether an edge reads the variable in a way that decides anything: what is
-// printed does not, and what is stored in the variable itself decides only if that is read.
+// reads reports whether an edge reads the variable in a way that matters: printing does not, and
+// storing it in the variable itself matters only if that is read.
 func (f *flow) reads(e *program.Edge) bool {
 	if e.Kind == program.Print {
 		return false
@@ -194,7 +193,7 @@ func (f *flow) reads(e *program.Edge) bool {
 	return is
 }
 
-// updates reports whether an edge computes the variable from itself, and cannot fail at that.
+// updates reports whether an edge computes the variable from itself, and cannot fail.
 func (f *flow) updates(e *program.Edge) bool {
 	if e.Kind != program.Assign || e.Place.Sym != f.v || !f.in(e.X) {
 		return false
@@ -214,8 +213,8 @@ func (f *flow) updates(e *program.Edge) bool {
 	return !fails
 }
 
-// writes reports whether an edge overwrites the variable, whatever it has been. Of an array or a
-// structure no edge does.
+// writes reports whether an edge overwrites the whole variable. No edge overwrites an array or a
+// structure.
 func (f *flow) writes(e *program.Edge) bool {
 	is := func(pl *program.Place) bool {
 		return pl != nil && pl.Sym == f.v && f.v.Len == 0 && !f.v.Type.IsStruct()
@@ -226,7 +225,7 @@ func (f *flow) writes(e *program.Edge) bool {
 		})
 }
 
-// forget sets what passes to 0.
+// forget sets the passing scalars to 0.
 func (m *Machine) forget() {
 	for _, k := range m.sys.passing {
 		m.put(0, &m.sys.globals.scalars[k], 0)

@@ -6,8 +6,8 @@ import (
 	"cpor/frontend/promela/program"
 )
 
-// Irreducible implements system.Irreducible: it names what the model uses that
-// depends on more than accesses show, and where.
+// Irreducible implements system.Irreducible: it names what the model uses that depends on more
+// than accesses, and where.
 func (s *System) Irreducible(temporal bool) string {
 	if why := s.unlocated(true); why != "" {
 		return why
@@ -22,8 +22,8 @@ func (s *System) Irreducible(temporal bool) string {
 	return ""
 }
 
-// unlocated names what the model uses that no location represents, and where; timeout is among
-// it if asked.
+// unlocated names what the model uses that no location represents, and where, including timeout
+// if requested.
 func (s *System) unlocated(timeout bool) string {
 	p := s.prog
 	switch {
@@ -68,7 +68,7 @@ func first(a, b string) string {
 	return b
 }
 
-// global says which part of an expression, if any, looks at the whole state.
+// global returns the part of an expression, if any, that depends on the whole state.
 func global(x program.Expr, timeout bool) (why string) {
 	program.Each(x, func(x program.Expr) {
 		switch x := x.(type) {

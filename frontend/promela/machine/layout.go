@@ -23,7 +23,7 @@ func (l *scalar) get(w uint64) int32 {
 	return int32(w << (l.up & 63) >> (l.down & 63))
 }
 
-// The first word of the globals: what a state has beside variables.
+// The first word of the globals: what a state has besides variables.
 const (
 	nprocShift = 0  // 8 bits: the number of processes
 	lastShift  = 8  // 8 bits: _last

@@ -10,12 +10,12 @@ import (
 	"cpor/system"
 )
 
-// Budget is how many steps a process may take inside an atomic or a d_step
-// before that counts as one that does not end.
+// Budget is how many steps a process may take inside an atomic or a d_step before that counts as
+// endless.
 const Budget = 1 << 18
 
-// maxTracked is how many steps are taken to find the accesses of all ways through
-// an atomic sequence.
+// maxTracked is how many steps are taken to find the accesses of all paths through an atomic
+// sequence.
 const maxTracked = 1 << 16
 
 // process type, compiled.
@@ -106,7 +106,7 @@ type inst struct {
 	base int32 // the first word of its region
 }
 
-// answer is what is known of a question about the loaded state.
+// answer is the cached answer to a question about the loaded state.
 type answer uint8
 
 const (
@@ -115,7 +115,7 @@ const (
 	no
 )
 
-// kept is what the first alternative of a step found out for the others.
+// kept is what the first alternative of a step has computed for the others.
 type kept struct {
 	t    int // -1: nothing
 	log  int // the length of the undo log
@@ -214,7 +214,7 @@ func (m *Machine) setBits(word int32, shift, width uint, v uint64) {
 	m.set(word, m.words[word]&^mask|v<<shift&mask)
 }
 
-// put stores a value that does not depend on anything that the step has not looked at.
+// put stores a value that depends only on what the step has read.
 func (m *Machine) put(base int32, l *scalar, v int32) {
 	if m.learn {
 		m.wrote(base+l.word, l.mask)
@@ -369,8 +369,8 @@ func (m *Machine) setPC(to int32) {
 	m.come(m.proc.first + to)
 }
 
-// come counts that a process has come to a control state. While a step is watched, it may be
-// taken to find out what there is to access, so that stepProcess counts when it is over.
+// come counts that a process has reached a control state. While accesses are recorded, a step
+// may be taken only to find them, so stepProcess counts at the end.
 func (m *Machine) come(place int32) {
 	if m.watch && m.sys.claim == nil {
 		m.came = append(m.came, place)
@@ -422,8 +422,8 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 	if !m.track || !m.chained || alt == 0 && out.Next == 0 {
 		return out
 	}
-	// What decides which alternatives there are is looked at on the way through
-	// any of them, so each shows the accesses of all.
+	// Any of the alternatives reads what decides which alternatives exist, so each shows the
+	// accesses of all.
 	if m.all.t != t || m.all.log != int(mark) {
 		m.all.acc = m.all.acc[:0]
 		a, more := uint64(0), true
@@ -436,8 +436,8 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 		m.Rewind(mark)
 		for more {
 			if m.edges > maxTracked {
-				// There are too many. Every transition looks at where its own process
-				// is, so this one now depends on all.
+				// There are too many. Every transition reads where its own process is, so this
+				// one now depends on all.
 				for u := range program.MaxProcesses {
 					m.all.acc = addAccess(m.all.acc, m.sys.locControl(u), true)
 				}
@@ -453,19 +453,18 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 		m.all.t, m.all.log = t, int(mark)
 		out = m.step(t, alt)
 	}
-	// what one alternative does, another one may look at
+	// another alternative may read what one alternative does
 	m.acc = system.Plain(append(m.acc[:0], m.all.acc...))
 	return out
 }
 
-// Alternatives are numbered by their choices, each a digit of a number whose bases are
-// the numbers of options, so that any of them can be taken without those before it. Where
-// that takes more than a number has bits (a loop in an atomic that may end in each
-// round), those that come next are counted instead, from the first alternative on: deep
-// is set in their numbers.
+// Alternatives are numbered by their choices, each a digit of a number whose bases are the
+// numbers of options, so any of them can be taken without the previous ones. Where that needs
+// more bits than a number has (a loop in an atomic that may end in each iteration), alternatives
+// are counted instead, from the first one on: deep is set in their numbers.
 const deep = 1 << 63
 
-// choice is a choice on the way through a transition.
+// choice is a choice within a transition.
 type choice struct{ taken, of uint64 }
 
 // counted is the alternative that was taken last of those that are counted.
@@ -520,8 +519,7 @@ func (m *Machine) stepCounted(t int, n uint64, path []choice) system.Outcome {
 	}
 }
 
-// following returns the choices of the alternative that comes after another one, nil if
-// there is none.
+// following returns the choices of the next alternative, nil if there is none.
 func following(path []choice) []choice {
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i].taken+1 < path[i].of {
@@ -546,7 +544,7 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 	m.story.deeds, m.story.t = m.story.deeds[:0], t
 	m.touch(m.sys.locControl(t), false)
 	if t >= m.n {
-		// It has died, or is not there yet, and may be created (again).
+		// It has died, or does not exist yet, and may be created (again).
 		return system.Outcome{Kind: system.Blocked, AtEnd: true}
 	}
 	m.enter(t)
@@ -603,8 +601,7 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 				next = chosen + (d+1)*weight
 			}
 			if d > 0 {
-				// What failed before this choice has been told with the
-				// alternative before.
+				// What failed before this choice was reported with the previous alternative.
 				m.viol, m.failed = nil, 0
 			}
 			chosen += d * weight
@@ -661,8 +658,7 @@ func (e *edge) looked() bool {
 	return e.kind != program.Skip && e.kind != program.Else && e.kind != program.DStep
 }
 
-// findOptions finds what the process can do in a state that is stored, where
-// timeout may be true.
+// findOptions finds what the process can do in a stored state, where timeout may be true.
 func (m *Machine) findOptions() {
 	m.timeout = false
 	m.gather()
@@ -682,8 +678,8 @@ func (m *Machine) findOptions() {
 	m.timeout = false
 }
 
-// otherMoves reports whether any process but the entered one, which cannot, can move. In the
-// loaded state it is asked once for all processes, unless accesses are to be told.
+// otherMoves reports whether any process can move, except the entered one, which cannot. In the
+// loaded state it is computed once for all processes, unless accesses are recorded.
 func (m *Machine) otherMoves() bool {
 	known := len(m.log) == 0 && !m.track
 	if known && m.moving != unasked {
@@ -698,7 +694,7 @@ func (m *Machine) otherMoves() bool {
 		}
 	}
 	m.enter(t)
-	// What fails in a guard of another process is told with that one's step.
+	// A failure in a guard of another process is reported with that one's step.
 	m.viol, m.fatal, m.failed = viol, fatal, failed
 	if known {
 		m.moving = is
@@ -706,8 +702,8 @@ func (m *Machine) otherMoves() bool {
 	return is == yes
 }
 
-// enabled reports whether a process can take a step, timeout being false. It leaves the process
-// that it asked about entered.
+// enabled reports whether a process can take a step, with timeout false. That process stays
+// entered.
 func (m *Machine) enabled(u int) bool {
 	m.enter(u)
 	m.gather()
@@ -769,8 +765,8 @@ func (m *Machine) collect() {
 // death is the edge that ends a process.
 var death = &edge{kind: program.Skip, to: -1}
 
-// collectEdges finds the enabled edges of a state. If an escape is enabled, all that
-// the process can do is to take it.
+// collectEdges finds the enabled edges of a state. If an escape is enabled, the process can only
+// take it.
 func (m *Machine) collectEdges(s *state) {
 	var taken *program.State
 	for _, x := range s.escapes {
@@ -783,8 +779,8 @@ func (m *Machine) collectEdges(s *state) {
 		case len(m.opts) > n:
 			taken = x.from
 		case x.e.kind == program.Send && m.isRendezvous(x.e):
-			// To SPIN's verifier, a rendezvous that nobody answers has been
-			// taken back, and what has been taken with it.
+			// In SPIN's verifier, a rendezvous that no process answers is undone, with
+			// everything before it.
 			taken = nil
 		}
 	}
@@ -906,8 +902,8 @@ func (m *Machine) notEmpty() *inst {
 // channel returns the channel with a number; nil if there is none.
 func (m *Machine) channel(id int32) *inst {
 	if m.track && (int(id) > len(m.chans) || id > 0 && m.chans[id-1].base > m.fb) {
-		// Of a process: is it still there, and which channels has it? Those before this one
-		// stay as long as it does.
+		// For a process: does it still exist, and which channels does it have? Those before this
+		// one exist as long as it does.
 		m.touch(m.sys.locProcesses(), false)
 	}
 	if id <= 0 || int(id) > len(m.chans) {
@@ -1123,7 +1119,7 @@ func (m *Machine) execute(o option) {
 	m.bury(e)
 }
 
-// run executes what an edge does, without the move.
+// run executes an edge without the move.
 func (m *Machine) run(e *edge) {
 	m.at = e
 	switch e.kind {
@@ -1175,7 +1171,7 @@ func (m *Machine) send(e *edge) {
 	}
 }
 
-// less reports whether the message in a slot is not greater than the one that is being sent.
+// less reports whether the message in a slot is not greater than the message being sent.
 func (m *Machine) less(c *inst, slot int) bool {
 	for f, v := range m.msg {
 		if w := m.field(c, slot, f); w != v {
@@ -1277,8 +1273,8 @@ func (m *Machine) handshake(o option) {
 	m.bury(o.e)
 }
 
-// dstep executes a d_step: the first executable edge, again and again. done is
-// its first edge if that has been executed already.
+// dstep executes a d_step: repeatedly the first executable edge. done is its first edge if that
+// was already executed.
 func (m *Machine) dstep(e, done *edge) {
 	s := e.inner
 	for steps := 0; ; steps++ {

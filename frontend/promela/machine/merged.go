@@ -6,32 +6,29 @@ import (
 	"cpor/frontend/promela/program"
 )
 
-// Merged semantics ([Options].Merged) has fewer states than the plain one, by two
-// optimizations of what happens inside one process. Both are SPIN's in what they are
-// after, and neither has its counts: SPIN's merging also knows blocks and inlines, and
-// its dead variables are those of fewer ways to die.
+// Merged semantics ([Options].Merged) has fewer states than the plain one, by two optimizations
+// of what happens inside one process. Both are like SPIN's, but the counts differ: SPIN's
+// merging also handles blocks and inlines, and it finds fewer dead variables.
 //
 // # Merging
 //
-// A step that touches nothing but its own process's locals, always can be taken, cannot fail
-// and is the only one of its control state is executed together with the step that leads to
-// it, as inside of an atomic sequence. That loses no violation. Let such a step c follow a step a
-// of the same process, with steps b of others in between. No b can look at what c reads
-// or writes: not at the locals (none that a remote reference names counts as local), not at
-// the place of the process (a state with a label is left alone, and a model that asks for
-// enabled, priorities or _last is not merged at all), and no rendezvous can be
-// taken in a state whose only edge is c. b is no timeout either, since c could move. So
-// a, c, b are an execution, too, with the same end, the same violations on the way,
-// and no state between a and c. Invalid end states stay, because a process before
-// c can move. In a cycle of such steps one is left alone.
+// A step that touches only its own process's locals, is always enabled, cannot fail and is the
+// only one of its control state is executed together with the step that leads to it, as in an
+// atomic sequence. That loses no violation. Let such a step c follow a step a of the same
+// process, with steps b of others in between. No b can read what c reads or writes: not the
+// locals (those that a remote reference names do not count as local), not the place of the
+// process (states with labels are not merged, nor are models that use enabled, priorities or
+// _last), and no rendezvous is possible in a state whose only edge is c. b is not a timeout
+// either, since c could move. So a, c, b are an execution, too, with the same end, the same
+// violations on the way, and no state between a and c. Invalid end states stay, because a
+// process before c can move. In a cycle of such steps one is not merged.
 //
 // # Dead variables
 //
-// A local that no way from a control state reads before it is written is 0 there. No
-// step then can tell one value of it from the other, so setting it to 0 is a bisimulation,
-// which keeps assertions, end states and the other errors, and the states of a search are
-// at most as many as without. Channels, structures that have them, and what is read from
-// outside of the process stay as they are.
+// A local that no path from a control state reads before writing it is 0 there. No step can
+// distinguish its values, so setting it to 0 is a bisimulation, which preserves assertions, end
+// states and the other errors, and never adds states. Channels, structures that contain them,
+// and what is read from outside the process are not changed.
 
 // merge finds what is merged and what is dead.
 func (s *System) merge() {
@@ -46,8 +43,8 @@ func (s *System) merge() {
 	}
 }
 
-// mergeable reports whether no step can find out where another process is, or which of them
-// moved last.
+// mergeable reports whether no step depends on where another process is, or on which one moved
+// last.
 func mergeable(p *program.Program) bool {
 	asks := p.UsesPriority || p.UsesLast
 	look := func(x program.Expr) {
@@ -73,7 +70,7 @@ func mergeable(p *program.Program) bool {
 	return !asks
 }
 
-// mergeSteps finds the states of a process type that it does not rest in.
+// mergeSteps finds the states in which a process type does not rest.
 func (s *System) mergeSteps(pr *program.Proc, inner map[*program.State]bool) {
 	const onPath, done = 1, 2
 	seen := map[*program.State]int{}
@@ -86,7 +83,7 @@ func (s *System) mergeSteps(pr *program.Proc, inner map[*program.State]bool) {
 			at = at.Edges[0].To
 		}
 		for _, p := range path {
-			// The state that closes a cycle stays.
+			// The state that closes a cycle is not merged.
 			s.chain[p] = p != at || seen[at] != onPath
 		}
 		for _, p := range path {
@@ -95,7 +92,7 @@ func (s *System) mergeSteps(pr *program.Proc, inner map[*program.State]bool) {
 	}
 }
 
-// alone reports whether a state has a single step, which can always be taken, cannot fail, and
+// alone reports whether a state has a single step, which is always enabled, cannot fail, and
 // touches only locals.
 func alone(pr *program.Proc, st *program.State) bool {
 	if len(st.Edges) != 1 || len(st.Escapes) > 0 || len(st.Labels) > 0 || st.Fall != nil {
@@ -107,8 +104,8 @@ func alone(pr *program.Proc, st *program.State) bool {
 	default:
 		return false
 	}
-	// A step that begins an atomic sequence would join that to what was before, with all
-	// its choices.
+	// A step that begins an atomic sequence would join it, with all its choices, to the previous
+	// step.
 	local := e.To != nil && !e.Atomic && len(e.Escapes) == 0
 	if e.Place != nil {
 		local = local && owned(pr, e.Place)
@@ -131,7 +128,7 @@ func alone(pr *program.Proc, st *program.State) bool {
 	return local
 }
 
-// owned reports whether only its process can see a place, and no index of it can be out of
+// owned reports whether only its process can see a place, and none of its indices can be out of
 // range.
 func owned(pr *program.Proc, pl *program.Place) bool {
 	for _, i := range pl.Index {
@@ -142,9 +139,8 @@ func owned(pr *program.Proc, pl *program.Place) bool {
 	return !pl.Global && !pl.Sym.Remote && slices.Contains(pr.Syms, pl.Sym)
 }
 
-// findDead finds, for each edge of a process type, the scalars that are dead behind it and
-// need not be 0 yet, and those that are dead when a process starts: it may come back to
-// that state.
+// findDead finds, for each edge of a process type, the scalars that are dead after it and need
+// not be 0 yet, and those that are dead when a process starts: it may return to that state.
 func (s *System) findDead(pr *program.Proc, inner map[*program.State]bool) {
 	d := &deadness{pr: pr, inner: inner, index: map[*program.Sym]int{},
 		uses: map[*program.Edge]*use{}, live: map[*program.State]set{}}
@@ -257,8 +253,8 @@ func (d *deadness) findLive() {
 	}
 }
 
-// deadBehind returns the variables that are dead behind an edge of a state, and were not before it
-// or are written by it.
+// deadBehind returns the variables that are dead after an edge of a state, and were not before
+// it or are written by it.
 func (d *deadness) deadBehind(st *program.State, e *program.Edge) []*program.Sym {
 	var dead []*program.Sym
 	for _, v := range d.pr.Syms {
@@ -290,7 +286,7 @@ func (s set) reads(index map[*program.Sym]int, x program.Expr) {
 	})
 }
 
-// edge adds what an edge reads, whatever it does with it.
+// edge adds everything an edge reads.
 func (s set) edge(index map[*program.Sym]int, e *program.Edge) {
 	eachExpr(e, func(x program.Expr) { s.reads(index, x) })
 }
@@ -311,7 +307,7 @@ func (s set) written(index map[*program.Sym]int, e *program.Edge) {
 	}
 }
 
-// bury sets to 0 what is dead behind an edge that the entered process has taken.
+// bury sets to 0 what is dead after an edge that the entered process has taken.
 func (m *Machine) bury(e *edge) {
 	for i := range e.dead {
 		m.put(m.fb, &e.dead[i], 0)

@@ -100,8 +100,7 @@ func (m *Machine) Told() (system.Pos, string) {
 	return pos, strings.Join(rounds(texts), "; ")
 }
 
-// rounds writes what is done again and again in an atomic sequence once, with the number of
-// times.
+// rounds writes repetitions in an atomic sequence once, with their number.
 func rounds(texts []string) []string {
 	const longest, fewest = 4, 3
 	var out []string
@@ -131,8 +130,8 @@ func rounds(texts []string) []string {
 	return out
 }
 
-// say notes the message that is being sent or received with the last n edges that are
-// told. A d_step is told as a whole.
+// say records the message that is being sent or received with the last n recorded edges. A
+// d_step is recorded as a whole.
 func (m *Machine) say(c *inst, n int) {
 	if !m.track {
 		return
@@ -146,8 +145,8 @@ func (m *Machine) say(c *inst, n int) {
 	}
 }
 
-// chosen returns what the text of a step leaves open: the values of a message, and what
-// a select has taken; empty if nothing.
+// chosen returns what the text of a step does not show: the values of a message, and the choice
+// of a select; empty if nothing.
 func (m *Machine) chosen(d told) string {
 	if d.e == death {
 		return ""
@@ -352,8 +351,8 @@ func addAccess(acc []system.Access, l system.Loc, write bool) []system.Access {
 	return append(acc, system.Access{Loc: l, Write: write})
 }
 
-// operate records an operation to a location, which nothing limits. With another access to it
-// the step has an ordinary one.
+// operate records an unlimited operation to a location. With another access to it, the step has
+// an ordinary one.
 func (m *Machine) operate(l system.Loc, op system.Op) {
 	n := len(m.acc)
 	if m.touch(l, true); len(m.acc) > n {

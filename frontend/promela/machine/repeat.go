@@ -17,8 +17,8 @@ type repeat struct {
 	tallies *system.Tallies
 }
 
-// Regime implements system.Repeating: where the variables of a process stand follows from
-// the types of those before it.
+// Regime implements system.Repeating: the place of a process's variables follows from the types
+// of the processes before it.
 func (m *Machine) Regime(s system.State) int {
 	r := &m.repeat
 	if n := int(s[0] & 0xff); n == len(r.types) && n > 0 {
@@ -48,11 +48,11 @@ func (m *Machine) Regime(s system.State) int {
 	return n
 }
 
-// maxNoted bounds what is noted of a step that is long.
+// maxNoted bounds the notes of a long step.
 const maxNoted = 1 << 8
 
-// notes are the bits of the state that a step has looked at, written and moved. What it has
-// written before it looked at it is not what it depends on.
+// notes are the bits of the state that a step has read, written and moved. It does not depend on
+// what it wrote before reading it.
 type notes struct {
 	more    bool    // it depends on more, or changes more
 	words   []noted // by word
@@ -60,7 +60,7 @@ type notes struct {
 	copies  []system.Copy
 }
 
-// noted is what is noted of a word.
+// noted is the note of a word.
 type noted struct {
 	read    uint64
 	written uint64 // or moved to
@@ -83,7 +83,7 @@ func (m *Machine) forgetNotes() {
 	n.touched, n.copies, n.more = n.touched[:0], n.copies[:0], false
 }
 
-// of returns what is noted of a word.
+// of returns the note of a word.
 func (n *notes) of(word int32) *noted {
 	if int(word) >= len(n.words) { // of a process that the step has created
 		n.more = true
@@ -96,7 +96,7 @@ func (n *notes) of(word int32) *noted {
 	return w
 }
 
-// saw notes that the step looks at bits of a word.
+// saw records that the step reads bits of a word.
 func (m *Machine) saw(word int32, mask uint64) {
 	if !m.learn {
 		return
@@ -114,15 +114,15 @@ func (m *Machine) saw(word int32, mask uint64) {
 	}
 }
 
-// wrote notes that the step writes bits of a word: a value that follows from what it has seen.
+// wrote records that the step writes bits of a word: a value that follows from what it has read.
 func (m *Machine) wrote(word int32, mask uint64) {
 	w := m.notes.of(word)
 	w.written |= mask
 	w.moved &^= mask
 }
 
-// moved notes that the step gives a scalar the value of another one of the same region and
-// type, which it does not look at.
+// moved records that the step copies a scalar from another one of the same region and type
+// without reading its value.
 func (m *Machine) moved(base int32, to, from *scalar) {
 	n := &m.notes
 	c := system.Copy{To: system.Bits{Word: base + to.word, Mask: to.mask}, From: base + from.word,
@@ -208,7 +208,7 @@ func (m *Machine) Repeat(tally int) {
 	m.repeat.tallies.Repeat(tally)
 }
 
-// tellSeen tells what has been counted if it was asked for.
+// tellSeen publishes the counts if they were requested.
 func (m *Machine) tellSeen() {
 	if r := m.sys.Round(); r != m.round {
 		m.round = r

@@ -16,7 +16,7 @@ var (
 	_ system.Showing   = (*Machine)(nil)
 )
 
-// story is what a machine records, for people, of what a step did.
+// story is a machine's record, for users, of what a step did.
 type story struct {
 	on    bool
 	deeds []system.Deed
@@ -26,8 +26,8 @@ type story struct {
 // Narrate implements system.Narrating.
 func (m *Machine) Narrate(on bool) { m.story.on = on }
 
-// Internal implements system.Narrating: what is in a channel is told by the deeds, and
-// where a process is by its next statement.
+// Internal implements system.Narrating: the deeds show the content of channels, and the next
+// statements the places of processes.
 func (m *Machine) Internal(l system.Loc) bool {
 	first := m.sys.locProcesses()
 	if l < first {
@@ -108,7 +108,7 @@ func (m *Machine) spoken(c *inst) string {
 	})
 }
 
-// tellSent tells of a message that was put into a slot of a channel.
+// tellSent records a message that was put into a slot of a channel.
 func (m *Machine) tellSent(c *inst, slot int) {
 	if !m.story.on {
 		return
@@ -119,14 +119,14 @@ func (m *Machine) tellSent(c *inst, slot int) {
 		Text: fmt.Sprintf("send %s to %s (%d of %d)", v, c.c.Name, m.length(c), c.c.Cap)})
 }
 
-// tellLost tells of a message that a full channel has lost.
+// tellLost records a message that a full channel has lost.
 func (m *Machine) tellLost(c *inst) {
 	if m.story.on {
 		m.act("%s is lost: %s is full (%d of %d)", m.spoken(c), c.c.Name, c.c.Cap, c.c.Cap)
 	}
 }
 
-// tellReceived tells of a message that was taken out of a slot, or only looked at.
+// tellReceived records a message that was taken out of a slot, or only read.
 func (m *Machine) tellReceived(c *inst, slot int, peek bool) {
 	if !m.story.on {
 		return

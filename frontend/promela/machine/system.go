@@ -1,111 +1,102 @@
 // Package machine executes resolved Promela models: [System] implements
 // system.System, [Machine] system.Machine.
 //
-// A machine of its own, and not the one of the model language: a step of
-// Promela is a statement with SPIN's rules of what is stored in between, a
-// process can move another one (a rendezvous), the number of processes goes up
-// and down, and values are C's ints. What both share is the form of a state
-// (packed bits in words, a step changes some of them in place and notes them in
-// an undo log), so that everything above package system treats them alike.
+// It does not use the machine of the model language, because a step of Promela is a statement
+// with SPIN's rules of what is stored in between, a process can move another one (a rendezvous),
+// the number of processes goes up and down, and values are C's ints. Both represent a state as
+// packed bits in words; a step changes some of them in place and records them in an undo log.
 //
-// A state is the globals, with their channels, and a stack of processes, each
-// with its locals and channels: the number of a process is its place in the
-// stack, and only the last can be taken off, which is SPIN's rule that a process
-// dies after all that are younger. A state's length therefore varies.
+// A state is the globals, with their channels, and a stack of processes, each with its locals
+// and channels: the number of a process is its place in the stack, and only the last can be
+// removed: SPIN's rule that a process dies after all younger ones. A state's length therefore
+// varies.
 //
-// Expressions and statements are compiled to Go functions. A transition is what
-// SPIN stores a state behind: one statement, or a whole atomic sequence up to
-// where it blocks or ends, each way through its choices being an alternative.
+// Expressions and statements are compiled to Go functions. A transition is what SPIN stores a
+// state after: one statement, or a whole atomic sequence up to where it blocks or ends. Each
+// path through its choices is an alternative.
 //
 // # Accesses
 //
-// Reductions take two transitions of different processes for independent if they
-// touch no common location of which one writes. So a transition must show all
-// that decides what it does, and all that it changes. What is only looked at and
-// changed by transitions that conflict anyhow needs no location of its own:
+// Reductions treat two transitions of different processes as independent if they touch no common
+// location that one of them writes. So a transition must show everything that decides what it
+// does, and everything it changes. Data that only conflicting transitions use needs no location
+// of its own:
 //
-//   - Control. Every transition of a process, a waiting one's self-loop included,
-//     reads where the process is, and one that moves writes it. The locals, the
-//     parameters and the priority of a process stand behind that location: only
-//     its own transitions and those of a rendezvous with it, which write it too,
-//     look at them or change them. Locals that a remote reference names have
-//     locations, as have channels that belong to a process.
-//   - Variables. Each scalar of the globals is a location. An index is evaluated
-//     first, so the element that is touched is the one that counts. Adding a number to a
-//     global scalar commutes with adding the same number ([system.Op]): arithmetic wraps around.
+//   - Control. Every transition of a process, including a waiting one's self-loop, reads where
+//     the process is, and one that moves writes it. That location covers the locals, the
+//     parameters and the priority of a process: only its own transitions, and those of a
+//     rendezvous with it, which write it too, use them. Locals that a remote reference names
+//     have locations, as have channels that belong to a process.
+//   - Variables. Each scalar of the globals is a location. An index is evaluated first, so the
+//     location is that of the element. Adding a number to a global scalar commutes with adding
+//     the same number ([system.Op]): arithmetic wraps around.
 //   - Channels. A channel with a capacity is one location, see below.
-//   - Rendezvous. The sender's transition changes the receiver, so it writes the
-//     control of both. Who tries to send reads of each process whose type can
-//     receive so whether it is ready; a step writes that for its process if it
-//     comes from or leads to a state in which that can receive. What the
-//     receiver's arguments and its provided clause read is read by the sender's
-//     transition. The receiver alone waits, and reads its own control, which
-//     the rendezvous writes.
-//   - Processes. run and death read and write the number of processes, so any two
-//     of them are dependent: numbers of processes mean the same in every order of
-//     independent transitions. _nr_pr, remote references, a process
-//     that waits for its death, channels of processes and attempts at a rendezvous
-//     read it. A process number that is free (the last process died, or there was
-//     none) counts as a thread that waits to be created.
+//   - Rendezvous. The sender's transition changes the receiver, so it writes the control of
+//     both. A process that tries to send reads, for each process whose type can receive this
+//     way, whether it is ready. A step writes that for its process if it comes from or leads to
+//     a state in which the process can receive. The sender's transition reads what the
+//     receiver's arguments and its provided clause read. The receiver alone waits, and reads its
+//     own control, which the rendezvous writes.
+//   - Processes. run and death read and write the number of processes, so any two of them are
+//     dependent: numbers of processes mean the same in every order of independent transitions.
+//     _nr_pr, remote references, a process that waits for its death, channels of processes and
+//     attempts at a rendezvous read it. A free process number (the last process died, or there
+//     was none) counts as a thread that waits to be created.
 //   - Remote references read the control of the process, or its local.
-//   - else is enabled if nothing else was, all of which has been evaluated; so is
-//     what is tried before it, and so are escapes. All guards of a control state
-//     are evaluated for each of its alternatives.
+//   - else is enabled if nothing else is, so everything tried before it, and escapes, are
+//     evaluated. All guards of a control state are evaluated for each of its alternatives.
 //   - atomic and d_step. A transition continues until control is given up, and has the accesses
-//     of all its statements. Control is given up within a transition only: no state says that a
-//     process has it, so nothing about it is left over to depend on. This holds across a
-//     rendezvous, too, where the receiver continues in the sender's transition. Which
-//     alternatives there are is decided on the way; so if a sequence continues behind a choice,
-//     each alternative shows the accesses of all of them.
-//   - provided clauses are read whenever it is asked whether a process can move.
-//   - A fault is part of the transition in whose evaluation it occurs, and a
-//     transition that does nothing but fail is one with a self-loop.
+//     of all its statements. Control is given up within a transition only: no state records that
+//     a process has it, so nothing depends on it. This holds across a rendezvous, too, where the
+//     receiver continues in the sender's transition. The alternatives are decided along the
+//     sequence, so if it continues after a choice, each alternative shows the accesses of all of
+//     them.
+//   - provided clauses are read whenever a process is tested for whether it can move.
+//   - A fault is part of the transition in whose evaluation it occurs, and a transition that
+//     only fails has a self-loop.
 //
 // # Sends and receives
 //
 // A channel with a capacity is one location, its number of messages and all that they hold.
-// Whatever asks about it asks first how many messages it has, which reads the location
+// Every use of it first reads how many messages it has, which reads the location
 // (Machine.length): a send, a receive, a poll, len, full, empty and their negations, executed or
-// waiting. Only two things change it, a send that puts a message in and a receive that takes one
-// out, and both store fields on the way, which writes the location (Machine.setField). A send to
-// a full channel that waits, or with -lossy loses its message, and a receive that leaves the
-// message only read. So
+// waiting. Only two operations change it, a send that adds a message and a receive that removes
+// one, and both store fields, which writes the location (Machine.setField). A send to a full
+// channel, which waits or with -lossy loses its message, and a receive that leaves the message
+// only read. So
 //
 //   - two steps that change one channel are dependent. Two sends are because the order of the
 //     messages is kept, two receives because each takes another message;
-//   - a step that changes a channel is dependent on each that looks at it: on a waiting receive
-//     that a send enables, on a waiting send that a receive does, and on conditions that become
-//     true or false;
-//   - two steps that only look are independent, as two reads of a variable are.
+//   - a step that changes a channel is dependent on each that reads it: on a waiting receive
+//     that a send enables, on a waiting send that a receive enables, and on conditions that
+//     become true or false;
+//   - two steps that only read it are independent, like two reads of a variable.
 //
 // A send to the tail and a receive from the head of a channel that is neither empty nor full
-// commute, and their accesses are dependent all the same, which costs reduction and no
-// verdict. Ample sets see the ends of channels (ends.go): they find out which process uses which
-// end, so they need no xr and xs. These are no steps, and nothing rests on what they claim.
+// commute, but their accesses are dependent, which costs reduction, not soundness. Ample sets
+// see the ends of channels (ends.go): they find out which process uses which end, so they need
+// no xr and xs. These are not steps, and nothing relies on their claims.
 //
-// Which channel is meant is part of it. A channel variable that something is assigned to is read
-// as a variable; one that nothing is assigned to keeps the channels of its declaration, and its
-// index is read. The number of a channel that belongs to a process depends on which processes
-// there are, so whoever uses it reads the number of processes, too, unless the channel's process
-// comes before its own and cannot die first. Its location is one of the process's locals.
-// Arguments and what fields are compared with are read as far as they are
-// evaluated: a receive that stops at a field that does not match depends on no later one. A
-// channel without capacity has no location, since it never holds anything: len is 0 in every
-// state, and what a rendezvous touches is said above.
+// Finding the channel also reads locations. A channel variable with assignments is read as a
+// variable; one without keeps the channels of its declaration, and its index is read. The number
+// of a process's channel depends on which processes exist, so using it also reads the number of
+// processes, unless the channel's process comes before the user's and cannot die first. Its
+// location is one of the process's locals. Arguments and the values that fields are compared
+// with are read as far as they are evaluated: a receive that stops at a field that does not
+// match depends on no later one. A channel without capacity has no location, since it never
+// holds anything: len is 0 in every state, and a rendezvous touches what is described above.
 //
 // # What is refused
 //
-// What no location stands for is refused ([System.Irreducible]): timeout, enabled,
-// np_, _last, priorities, never claims and trace assertions depend on all
-// processes, and so would every transition.
+// Reductions refuse what no location represents ([System.Irreducible]): timeout, enabled, np_,
+// _last, priorities, never claims and trace assertions depend on all processes.
 //
-// What a process may still access is bounded for each control state (future.go): persistent
-// sets ask for it, and the ample sets of formulas.
+// future.go bounds what a process may still access from each control state, for persistent sets
+// and for the ample sets of formulas.
 //
-// Transitions that conflict in the sense above are the only ones that can disable
-// or change each other, so that what the engines prove of their reductions holds.
-// The tests check the accesses on every small model (systemtest.Conform executes
-// independent transitions in both orders) and compare the engines' verdicts.
+// Only transitions that conflict in this sense can disable or change each other, so the proofs
+// of the reductions apply. Tests check the accesses on every small model (systemtest.Conform
+// executes independent transitions in both orders) and compare the engines' verdicts.
 package machine
 
 import (
@@ -118,9 +109,9 @@ import (
 	"cpor/system"
 )
 
-// System is a Promela model as explorers see it.
+// System is a Promela model as a system.
 type System struct {
-	// Counters counts how often processes came to their control states, from proctype.first.
+	// Counters counts how often processes reached their control states, from proctype.first.
 	system.Counters
 
 	prog      *program.Program
@@ -138,7 +129,7 @@ type System struct {
 	waits     bool  // something that can be come to asks for timeout
 
 	claim *proctype // nil if there is none
-	// What the claim does beside looking: it changes the state, it starts processes.
+	// What the claim does besides reading: it changes the state, it starts processes.
 	claimChanges, claimRuns bool
 	trace                   *events // nil if there is none
 	// onlyClaim: accept labels of processes mean nothing.
@@ -168,20 +159,19 @@ type Options struct {
 	// EmptyChannels makes an end state valid only if all channels are empty, as
 	// pan -q does.
 	EmptyChannels bool
-	// Claim is the never claim that is a part of the system, nil if there is none.
+	// Claim is the never claim that is part of the system, nil if there is none.
 	Claim *program.Proc
 	// Watched makes _nr_pr count one process more, as it does with a claim.
 	Watched bool
 	// InnerFirst tries the escapes of inner unless statements before those of
 	// outer ones, as pan -J does.
 	InnerFirst bool
-	// Merged leaves states out that no process needs to rest in, and sets locals to 0 that
-	// nothing reads any more. It is for searches of safety, without a claim.
+	// Merged skips states that no process needs to rest in, and sets locals to 0 that nothing
+	// will read. It is for safety searches, without a claim.
 	Merged bool
 }
 
-// New makes the system of a resolved model. The error says what the initial
-// state violates.
+// New makes the system of a resolved model. The error is a violation in the initial state.
 func New(p *program.Program, o Options) (*System, error) {
 	s := &System{prog: p, passing: passing(p), lossy: o.Lossy, strict: o.EmptyChannels,
 		stored: stored(p)}
@@ -244,7 +234,7 @@ func New(p *program.Program, o Options) (*System, error) {
 	return s, nil
 }
 
-// meetsSomewhere tells whether the model has a channel of rendezvous.
+// meetsSomewhere reports whether the model has a channel of rendezvous.
 func meetsSomewhere(p *program.Program) bool {
 	meets := func(c *program.Channel) bool { return c.Cap == 0 }
 	return slices.ContainsFunc(p.Globals.Chans, meets) ||
@@ -288,7 +278,7 @@ func (s *System) begin(c *coder) (*Machine, error) {
 	return m, nil
 }
 
-// findWaits finds what asks for timeout, dead code aside.
+// findWaits finds what uses timeout, ignoring dead code.
 func (s *System) findWaits() {
 	asks := func(f func(in func(program.Expr))) (is bool) {
 		f(func(x program.Expr) {
@@ -308,7 +298,7 @@ func (s *System) findWaits() {
 			}
 		}
 	}
-	// Whether a process may move, and what it receives, is asked for the sake of others, too.
+	// Whether a process may move, and what it receives, also matters to others.
 	everywhere := asks(func(in func(program.Expr)) {
 		for _, q := range s.prog.Props {
 			in(q.X)
@@ -325,7 +315,7 @@ func (s *System) findWaits() {
 			}
 		}
 	})
-	// enabled(p) is asked with timeout being true, too, and then sees what p can do so.
+	// enabled(p) is also evaluated with timeout true, and then sees what p can do.
 	everywhere = everywhere || s.prog.UsesEnabled && s.prog.UsesTimeout
 	s.waits = everywhere
 	for _, p := range s.procs {

@@ -57,9 +57,9 @@ func (m *Machine) Terms(dst []int64) []int64 {
 	return append(dst, n)
 }
 
-// Change implements system.Temporal. Accept labels: who moves and who does not are counted
-// together, and the latter are as many behind the transition as before it. So as many as before
-// means that there is one as before, in whichever state it is taken.
+// Change implements system.Temporal. Accept labels: moving and other processes are counted
+// together, and the transition does not change the number of the latter. So an unchanged count
+// means an unchanged proposition, in whichever state it is taken.
 func (m *Machine) Change(i int, acc []system.Access, before, after []int64) (rise, fall bool) {
 	if i == len(m.sys.props) {
 		return before[i] < after[i], after[i] < before[i]

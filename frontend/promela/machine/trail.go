@@ -14,10 +14,10 @@ import (
 	"cpor/trace"
 )
 
-// SPIN's trail is a text with a line depth:process:element for each statement that
-// was executed, the receiver's behind the sender's. Elements are numbered over the
-// whole model, statements and what they are nested in, as SPIN's parser makes
-// them ([program.Edge.Seq]). Lines with a negative depth say how to read the others:
+// SPIN's trail is a text with a line depth:process:element for each statement that was executed,
+// the receiver's after the sender's. Elements are numbered over the whole model, statements and
+// what they are nested in, as SPIN's parser makes them ([program.Edge.Seq]). Lines with a
+// negative depth say how to read the others:
 //
 //	-1:-1:-1  here a cycle begins, and the last line ends it
 //	-2:T:-2   there is a claim, the process type number T ([program.Program.ClaimType]). It is
@@ -32,7 +32,7 @@ import (
 // The format is not documented; it is that of SPIN 6.5.2, of what its verifier writes and
 // spin -t replays.
 
-// Trail is what a trail says, before it is known whether it is one of the model.
+// Trail is a parsed trail, which may not be one of the model.
 type Trail struct {
 	// Claim is the number of the claim's process type; -1 if there is no claim.
 	Claim int
@@ -145,11 +145,12 @@ func (t *Trail) mark(l line) error {
 // HasCycle reports whether the trail is one of an execution that continues forever.
 func (t *Trail) HasCycle() bool { return t.loop >= 0 }
 
-// WriteTrail writes the steps of an execution from the initial state so that spin -t replays it.
-// Those from loop on are repeated forever, the last state if loop is len(steps); if it is
-// negative, the execution is finite. claim is the number of the claim's process type that the trail
-// names, -1 for none; its moves are written if it is a part of the system. v is what the execution
-// violates, nil for nothing. The error says why that cannot be, or is the writer's.
+// WriteTrail writes the steps of an execution from the initial state in a form that spin -t
+// replays. Those from loop on repeat forever, the last state if loop is len(steps); if it is
+// negative, the execution is finite. claim is the number of the claim's process type that the
+// trail names, -1 for none; its moves are written if it is part of the system. v is what the
+// execution violates, nil for nothing. The error says why a trail is impossible, or is the
+// writer's.
 func (s *System) WriteTrail(w io.Writer, steps []trace.Step, loop, claim int,
 	v *system.Violation) error {
 	out := bufio.NewWriter(w)

@@ -17,13 +17,13 @@ type Statement struct {
 	Assertion bool
 }
 
-// The system counts how often processes come to their control states.
+// The system counts how often processes reach their control states.
 var _ system.Counting = (*System)(nil)
 
-// Arrivals calls f for every statement with how often a process came to it.
+// Arrivals calls f for every statement with how often a process reached it.
 func (s *System) Arrivals(f func(at system.Pos, n uint64)) { s.arrivals(s.Counted(), f) }
 
-// ArrivalsSoFar is Arrivals while machines are at work ([system.Counters.CountedSoFar]).
+// ArrivalsSoFar is Arrivals while machines are running ([system.Counters.CountedSoFar]).
 func (s *System) ArrivalsSoFar(f func(at system.Pos, n uint64)) { s.arrivals(s.CountedSoFar(), f) }
 
 func (s *System) arrivals(count []uint64, f func(at system.Pos, n uint64)) {
@@ -50,10 +50,10 @@ func (s *System) arrivals(count []uint64, f func(at system.Pos, n uint64)) {
 	}
 }
 
-// Unreached returns the statements that no process has come to in any machine of the
-// system so far, as SPIN's verifier lists them: by process type, without skip, else and
-// goto; a d_step is one statement, and the end of a process is one, too. It is not to be
-// called while a machine is in use.
+// Unreached returns the statements that no process has reached in any machine of the system so
+// far, as SPIN's verifier lists them: by process type, without skip, else and goto; a d_step is
+// one statement, and the end of a process is one, too. It must not be called while a machine is
+// in use.
 func (s *System) Unreached() []Statement {
 	count := s.Counted()
 	var out []Statement

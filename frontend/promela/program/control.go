@@ -9,9 +9,8 @@ import (
 	"cpor/internal/spell"
 )
 
-// node is a control state in the making, or a jump to one, which usually is no
-// step: a label, a goto, or the point where the options of a selection come
-// together.
+// node is a control state under construction, or a jump to one, which usually is not a step: a
+// label, a goto, or the point where the options of a selection join.
 type node struct {
 	state  *State // nil for a jump
 	jump   *node
@@ -22,9 +21,9 @@ type node struct {
 	region int       // the outermost atomic that it stands in; 0: none
 	last   bool      // it is the last of that atomic
 	name   string    // of a label
-	// of a jump: the number that its state has if it is a step; 0: the next one then
+	// for a jump: the number of its state if it is a step; 0: the next one
 	seq int
-	// escapes are looked at in the jump, if it is a step: outermost first.
+	// escapes of the jump, if it is a step: outermost first.
 	escapes []*node
 }
 
@@ -62,9 +61,9 @@ type builder struct {
 	circles bool // jumps that go round in circles were reported
 }
 
-// label is what a name of labels means in a block and those in it. As in SPIN, it belongs to the
-// block in which it is first mentioned, and blocks beside each other, such as the calls of an
-// inline, have labels of their own. A goto goes to its last definition.
+// label is the meaning of a label's name in a block and those in it. As in SPIN, it belongs to
+// the block in which it is first mentioned, and adjacent blocks, such as the calls of an inline,
+// have their own labels. A goto goes to its last definition.
 type label struct {
 	in     *block
 	at     *node // the last definition
@@ -103,7 +102,7 @@ type use struct {
 	l *label
 }
 
-// context is where a statement stands.
+// context is the context of a statement.
 type context struct {
 	brk     *node // where break goes; nil outside of loops
 	region  int
@@ -184,8 +183,8 @@ func (b *builder) node(pos syntax.Pos, c context) *node {
 	return &node{state: s, region: c.region, last: c.last}
 }
 
-// element numbers a part of the process type as SPIN numbers it when it has read
-// it to its end: statements, blocks, selections and what they end in.
+// element numbers a part of the process type as SPIN does when it has read it to its end:
+// statements, blocks, selections and their ends.
 func (b *builder) element() int {
 	b.p.Elements++
 	return b.p.Elements
@@ -193,14 +192,14 @@ func (b *builder) element() int {
 
 func (b *builder) jump(to *node, c context) *node { return &node{jump: to, region: c.region} }
 
-// join makes the point where the options of a selection come together.
+// join makes the point where the options of a selection join.
 func (b *builder) join(to *node, c context) *node {
 	return &node{jump: to, join: true, region: c.region, last: c.last}
 }
 
-// elsewhere finds the label of a goto in whose block it is not defined. As in SPIN, that is the
-// first of those in the blocks around, or if there is none the last one in the process type,
-// even in a block that the goto does not stand in.
+// elsewhere finds the label of a goto whose block does not define it. As in SPIN, that is the
+// first of those in the enclosing blocks, or otherwise the last one in the process type, even in
+// a block that does not contain the goto.
 func (b *builder) elsewhere(u use) *definition {
 	var last *definition
 	for i := range b.defined {
@@ -215,7 +214,7 @@ func (b *builder) elsewhere(u use) *definition {
 	return last
 }
 
-// label returns what a label means where the builder is.
+// label returns what a label means at the builder's position.
 func (b *builder) label(name string) *label {
 	for i := len(b.labels) - 1; i >= 0; i-- {
 		if l := b.labels[i].labels[name]; l != nil {
@@ -282,7 +281,7 @@ func (b *builder) body(stmts []syntax.Stmt) *node {
 	return b.seq(stmts, b.end, context{})
 }
 
-// exclusive checks xr or xs, which is no step: it only says who uses the channel.
+// exclusive checks xr or xs, which is not a step: it only says which process uses the channel.
 func (b *builder) exclusive(s *syntax.Exclusive) {
 	for _, ref := range s.Refs {
 		b.chanExpr(ref)
@@ -336,9 +335,9 @@ func (b *builder) shadows(n syntax.Name) bool {
 	return true
 }
 
-// seq builds statements that go on at next, and returns where they begin.
-// Names have to be declared before they are used, so statements are taken from
-// the first to the last, and each is told a jump that is bent to the next one.
+// seq builds statements that continue at next, and returns where they begin. Names must be
+// declared before they are used, so statements are built from the first to the last, each with a
+// jump that is later bent to the next one.
 func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 	if len(stmts) == 0 {
 		return next
@@ -361,8 +360,7 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 		in.last = c.last && i == len(stmts)-1
 		at := b.stmt(s, to, in)
 		if c.guard && single(s) {
-			// SPIN takes all that stands before the first single statement for
-			// the guard.
+			// SPIN treats everything before the first single statement as the guard.
 			c.guard, c.fall = false, nil
 		}
 		if link != nil {
@@ -375,8 +373,8 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 	return first
 }
 
-// block builds statements with a scope of their own, and labels of their own. An option has no
-// braces, and so neither.
+// block builds statements with their own scope and labels. An option has no braces, and so
+// neither.
 func (b *builder) block(stmts []syntax.Stmt, next *node, c context) *node {
 	b.labels = append(
 		b.labels,
@@ -402,7 +400,7 @@ func (b *builder) simple(e *Edge, next *node, c context) *node {
 	return n
 }
 
-// single reports whether a statement is no block, selection or jump.
+// single reports whether a statement is not a block, selection or jump.
 func single(s syntax.Stmt) bool {
 	switch s := s.(type) {
 	case *syntax.Labeled:
@@ -447,8 +445,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 			e := &Edge{Kind: Cond, X: &Const{1}, Stmt: s, Text: "skip"}
 			l.jump = b.simple(e, at, c)
 			if !special(s.Label.Text) {
-				// SPIN puts the step in the goto's place when it comes to the first reference,
-				// and the goto has a number from there.
+				// SPIN replaces the goto by the step at the first reference, and numbers the
+				// goto there.
 				b.p.Elements--
 				e.Seq = at.via.seq
 				if b.p.moved == nil {
@@ -500,7 +498,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		return b.simple(&Edge{Kind: Cond, Stmt: s, X: x}, next, c)
 	case *syntax.Assign:
 		if s.Ref.Name == "_" && s.Ref.Index == nil && s.Ref.Field == nil {
-			// The variable that nobody can read: the value is only computed.
+			// The variable that cannot be read: the value is only computed.
 			return b.simple(&Edge{Kind: Print, Stmt: s, Args: []Expr{b.full(s.X)}}, next, c)
 		}
 		pl := b.scalar(s.Ref)
@@ -631,8 +629,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	panic("promela: statement")
 }
 
-// constant reports whether an expression is a number or a symbolic constant, and not computed of
-// such.
+// constant reports whether an expression is a number or a symbolic constant, and not computed
+// from them.
 func constant(x syntax.Expr) bool {
 	switch x := x.(type) {
 	case *syntax.Const:
@@ -643,8 +641,8 @@ func constant(x syntax.Expr) bool {
 	return false
 }
 
-// starts refuses a condition that starts a process and is more than that, as SPIN does:
-// it might be asked more than once.
+// starts refuses a condition that starts a process and does more than that, as SPIN does: it
+// might be evaluated more than once.
 func (b *builder) starts(x Expr, pos syntax.Pos) {
 	n := Runs(x)
 	if _, alone := x.(*Run); n > 1 || n == 1 && !alone {
@@ -653,7 +651,7 @@ func (b *builder) starts(x Expr, pos syntax.Pos) {
 	}
 }
 
-// looks refuses in a d_step a condition, an assertion or a printf that looks at a variable of
+// looks refuses in a d_step a condition, an assertion or a printf that reads a variable of
 // another process, as SPIN does.
 func (b *builder) looks(x Expr, pos syntax.Pos) {
 	Each(x, func(x Expr) {
@@ -664,8 +662,8 @@ func (b *builder) looks(x Expr, pos syntax.Pos) {
 	})
 }
 
-// selfIndexed refuses an assignment to an element whose index looks at the same array, as
-// SPIN does.
+// selfIndexed refuses an assignment to an element whose index reads the same array, as SPIN
+// does.
 func (b *builder) selfIndexed(pl *Place) {
 	if len(pl.Index) == 0 {
 		return
@@ -682,7 +680,7 @@ func (b *builder) selfIndexed(pl *Place) {
 // plain is a block without an entry of its own, as the body of a for has none.
 type plain struct{ *syntax.Block }
 
-// variable reports whether a name is that of a variable that is declared above.
+// variable reports whether a name is that of a variable declared above.
 func (b *builder) variable(name string) bool {
 	if g := b.globals[name]; g != nil && g.Order < b.p.Decl.Known {
 		return true
@@ -690,8 +688,8 @@ func (b *builder) variable(name string) bool {
 	return b.inner(name) != nil
 }
 
-// declSteps builds a declaration among statements: each variable is assigned
-// its initial value when control comes by, an array only its first element.
+// declSteps builds a declaration among statements: each variable is assigned its initial value
+// when control gets there, an array only its first element.
 func (b *builder) declSteps(s *syntax.DeclStmt, next *node, c context) *node {
 	var stmts []*Edge
 	for _, v := range s.Vars {
@@ -781,10 +779,10 @@ func (b *builder) oneElse(s *syntax.If) {
 	}
 }
 
-// passed is a statement that is no step.
+// passed is a statement that is not a step.
 type passed struct{ syntax.Stmt }
 
-// passOver marks what SPIN takes out of an option: a skip right behind another one or behind
+// passOver marks what SPIN removes from an option: a skip right after another one or after
 // printf, unless it has a label or is the last.
 func passOver(stmts []syntax.Stmt) []syntax.Stmt {
 	out := slices.Clone(stmts)
@@ -808,8 +806,8 @@ func passOver(stmts []syntax.Stmt) []syntax.Stmt {
 	return out
 }
 
-// chain builds a selection in a d_step: one option is tried after the other, and the
-// first that is executable is taken.
+// chain builds a selection in a d_step: options are tried in order, and the first executable one
+// is taken.
 func (b *builder) chain(s *syntax.If, next *node, c context) *node {
 	start := b.jump(nil, c)
 	in := c
@@ -842,8 +840,8 @@ func (b *builder) chain(s *syntax.If, next *node, c context) *node {
 	return start
 }
 
-// either builds an unless in a d_step: what it guards if that can begin, and else the escape, as
-// SPIN's verifier takes it.
+// either builds an unless in a d_step: what it guards if that can begin, and otherwise the
+// escape, as in SPIN's verifier.
 func (b *builder) either(s *syntax.Unless, next *node, c context) *node {
 	if c.guard {
 		b.fail(s.Pos, len("unless"), "an unless cannot be the first of an option in a d_step, "+
@@ -862,10 +860,9 @@ func (b *builder) either(s *syntax.Unless, next *node, c context) *node {
 	return n
 }
 
-// guards collects what has to be executable for a d_step to begin, as SPIN does: the
-// conditions, sends and receives that are first in the options of a selection with
-// which it begins. An option that begins with anything else is overlooked, unless
-// there are only such.
+// guards collects what must be executable for a d_step to begin, as SPIN does: the conditions,
+// sends and receives that are first in the options of its initial selection. An option that
+// begins with anything else is ignored, unless all do.
 func (b *builder) guards(e *Edge, s syntax.Stmt, option bool) {
 	switch s := s.(type) {
 	case *syntax.Labeled:
@@ -919,9 +916,8 @@ func (b *builder) sides(s syntax.Stmt, next *node, c context) *node {
 	return b.block([]syntax.Stmt{s}, next, c)
 }
 
-// entry makes the state in which control is before a block, with the first edges
-// of the block: it is another one than a loop at the beginning of the block comes
-// back to.
+// entry makes the state before a block, with the first edges of the block. It differs from the
+// state to which a loop at the beginning of the block returns.
 func (b *builder) entry(at *node, s *syntax.Block, c context) *node {
 	if len(s.Stmts) == 0 || c.region < 0 {
 		return at
@@ -945,7 +941,7 @@ func (b *builder) option(head, at *node, o *syntax.Block, c context) {
 				c)
 			return
 		case at.jump == nil:
-			// A label that is defined around: nothing but labels here.
+			// A label of an enclosing block: only labels here.
 			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0]}, at, c)
 			return
 		}
@@ -959,8 +955,7 @@ func (b *builder) option(head, at *node, o *syntax.Block, c context) {
 	b.drafts[head.state] = append(b.drafts[head.state], b.drafts[at.state]...)
 }
 
-// counts refuses what SPIN does as the variable of a for or a select: an element or a
-// field.
+// counts refuses what SPIN refuses as the variable of a for or a select: an element or a field.
 func (b *builder) counts(ref *syntax.Ref, what string) {
 	if ref.Index != nil || ref.Field != nil {
 		b.fail(ref.Pos, len(ref.Name), "%s needs a plain variable here, no element and no field "+
@@ -968,9 +963,9 @@ func (b *builder) counts(ref *syntax.Ref, what string) {
 	}
 }
 
-// counting splits a for, or a select that is a loop, behind a label or under an unless: in SPIN its
-// first assignment stands before both, so that a goto does not begin to count anew. It
-// returns nil if there is none.
+// counting splits a for, or a select that is a loop, after a label or under an unless: in SPIN
+// its first assignment precedes both, so a goto does not restart the count. It returns nil if
+// there is none.
 func (b *builder) counting(s syntax.Stmt) (start, rest syntax.Stmt) {
 	var inside func(s syntax.Stmt) (start, rest syntax.Stmt)
 	inside = func(s syntax.Stmt) (start, rest syntax.Stmt) {
@@ -999,8 +994,8 @@ func (b *builder) counting(s syntax.Stmt) (start, rest syntax.Stmt) {
 	return nil, nil
 }
 
-// loop returns what a for is made of: an assignment and a loop. They are nil if it is wrong, which
-// has been said then.
+// loop returns the parts of a for: an assignment and a loop. They are nil after an error, which
+// has been reported.
 func (b *builder) loop(s *syntax.For) (start, again syntax.Stmt) {
 	b.counts(s.Var, "for")
 	from, to := s.From, s.To
@@ -1028,7 +1023,7 @@ func (b *builder) loop(s *syntax.For) (start, again syntax.Stmt) {
 			}
 			to = &syntax.Binary{Pos: s.Pos, Op: "-", X: &syntax.ChanOp{Pos: s.Pos, Op: "len",
 				Ch: s.In}, Y: &syntax.Const{Pos: s.Pos, Value: 1}}
-			// The messages go round: each is taken, looked at, and put back.
+			// The messages rotate: each is taken, read, and put back.
 			args := []syntax.RecvArg{{X: s.Var}}
 			rest = []syntax.Stmt{&syntax.Recv{Pos: s.Pos, Ch: s.In, Args: args},
 				&syntax.Send{Pos: s.Pos, Ch: s.In, Args: []syntax.Expr{s.Var}}}
@@ -1051,8 +1046,8 @@ func (b *builder) loop(s *syntax.For) (start, again syntax.Stmt) {
 		Options: []*syntax.Block{body, done}}
 }
 
-// arrayOf returns the length of the array that a for goes through, as SPIN finds it: an
-// index is overlooked, and a field belongs to no array. It is 0 if there is none.
+// arrayOf returns the length of the array that a for iterates over, as SPIN finds it: an index
+// is ignored, and a field belongs to no array. It is 0 if there is none.
 func (b *builder) arrayOf(ref *syntax.Ref) int {
 	if s := b.lookup(ref); s != nil && ref.Field == nil {
 		return s.Len
@@ -1064,8 +1059,8 @@ func (b *builder) arrayOf(ref *syntax.Ref) int {
 // name of the model cannot have a dot.
 const counter = "for.count"
 
-// messages returns the variable that counts the messages of a channel in a for: one for
-// all in the same block, as in SPIN. It is nil if the channel cannot be gone through.
+// messages returns the variable that counts the messages of a channel in a for: one for all in
+// the same block, as in SPIN. It is nil if the channel cannot be iterated over.
 func (b *builder) messages(s *syntax.For, ch, v *Place) *syntax.Ref {
 	if len(ch.Sym.Chans) == 0 {
 		b.fail(s.In.Pos, len(s.In.Name), "for goes through a channel that is declared with its "+
@@ -1094,7 +1089,7 @@ func (b *builder) messages(s *syntax.For, ch, v *Place) *syntax.Ref {
 	return &syntax.Ref{Pos: s.Pos, Name: counter}
 }
 
-// maxSelect is the widest range that SPIN makes one step of.
+// maxSelect is the widest range that SPIN turns into one step.
 const maxSelect = 32
 
 // literal returns the bounds of a select that is one step; nil if it is a loop.
@@ -1133,7 +1128,7 @@ func (b *builder) selection(s *syntax.Select, next *node, c context) *node {
 	return n
 }
 
-// backwards tells, and says, that two constants leave nothing between them.
+// backwards reports that two constants leave nothing between them.
 func (b *builder) backwards(pos syntax.Pos, what string, from, to syntax.Expr) bool {
 	if !constant(from) || !constant(to) {
 		return false
@@ -1145,7 +1140,7 @@ func (b *builder) backwards(pos syntax.Pos, what string, from, to syntax.Expr) b
 	return hi < lo
 }
 
-// climb returns what a select that is a loop is made of, as [builder.loop].
+// climb returns the parts of a select that is a loop, like [builder.loop].
 func (b *builder) climb(s *syntax.Select) (start, rest syntax.Stmt) {
 	b.counts(s.Var, "select")
 	if b.scalar(s.Var) == nil {
@@ -1211,11 +1206,10 @@ func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 	return n
 }
 
-// skipped is a state whose edges another one has, which stands around.
+// skipped is a state whose edges belong to an enclosing one.
 type skipped struct{ head, at *State }
 
-// element follows labels to a state, a goto or a join; nil if they go round in
-// circles.
+// element follows labels to a state, a goto or a join; nil if they form a cycle.
 func element(n *node) *node {
 	for range 1 << 16 {
 		if n.state != nil || n.via != nil || n.join || n.jump == nil {
@@ -1226,8 +1220,8 @@ func element(n *node) *node {
 	return nil
 }
 
-// atomic reports whether control that is at an element continues without a state in between: the
-// last of an atomic does not, and a goto does if it leads into an atomic, be it another one.
+// atomic reports whether control at an element continues without a state in between: not at the
+// last of an atomic, but at a goto that leads into an atomic, even another one.
 func atomic(n *node) bool {
 	if n.via != nil {
 		to := element(n.jump)
@@ -1237,7 +1231,7 @@ func atomic(n *node) bool {
 }
 
 // lost reports whether SPIN's verifier loses an escape: one that begins with an unless of its
-// own, which control would leave an atomic for.
+// own and leaves an atomic.
 func lost(escape *node, from bool) bool {
 	for n := escape; from && n != nil && n.state == nil && n.via == nil && !n.join; n = n.jump {
 		if n.unless {
@@ -1248,8 +1242,8 @@ func lost(escape *node, from bool) bool {
 	return false
 }
 
-// hunt follows jumps to what control comes to from an element that is atomic or not.
-// It is a jump where control leaves what is atomic: there that is a step of its own.
+// hunt follows jumps to the element that control reaches. The result is a jump where control
+// leaves an atomic: there it is a step of its own.
 func hunt(n *node, from bool) *node {
 	for range 1 << 16 {
 		if n = element(n); n == nil || n.state != nil || n.jump == nil {
@@ -1264,7 +1258,7 @@ func hunt(n *node, from bool) *node {
 	return nil
 }
 
-// finish turns drafts into edges and numbers the states that can be reached.
+// finish turns drafts into edges and numbers the reachable states.
 func (b *builder) finish(start *node) {
 	for _, l := range b.defined {
 		if s := b.at(hunt(l.at, false), l.pos); s != nil {
@@ -1295,8 +1289,8 @@ func (b *builder) finish(start *node) {
 	b.late = append(b.late, func() { b.number(first) })
 }
 
-// at returns the state of an element. A jump that is a step gets one. It is nil, and reported once,
-// if the element is nil: jumps go round in circles.
+// at returns the state of an element. A jump that is a step gets one. It is nil, and reported
+// once, if the element is nil: jumps form a cycle.
 func (b *builder) at(n *node, pos syntax.Pos) *State {
 	if n == nil {
 		if !b.circles {
@@ -1393,8 +1387,8 @@ func (b *builder) leads(jump, to *node, n int) {
 	}
 }
 
-// number numbers the states of a process type that can be reached, once it is known
-// what the whole model looks at.
+// number numbers the reachable states of a process type, once it is known what the whole model
+// reads.
 func (b *builder) number(first *State) {
 	b.contract()
 	var visit func(s *State)
@@ -1463,8 +1457,8 @@ func (s *State) mark() {
 	}
 }
 
-// inherit gives what the labels of a state mean that control is never in, as it is
-// the first of an option, to those that come after it, as SPIN does.
+// inherit passes the labels of a state that control is never in, because it is the first of an
+// option, to its successors, as SPIN does.
 func (b *builder) inherit(k skipped) {
 	if !k.at.End && !k.at.Accept && !k.at.Progress {
 		return
@@ -1477,8 +1471,8 @@ func (b *builder) inherit(k skipped) {
 	}
 }
 
-// contract lets edges pass over jumps that are steps where nobody can tell the difference:
-// within an atomic that continues, without an escape.
+// contract lets edges skip jumps that are steps where that makes no difference: within an atomic
+// that continues, without an escape.
 func (b *builder) contract() {
 	passes := func(e *Edge) bool {
 		to := e.To
@@ -1523,8 +1517,7 @@ func (s *State) orderEscapes(innerFirst bool) {
 	for _, e := range s.Edges {
 		for k := len(e.Escapes) - 1; k >= 0; k-- {
 			from := e.Escapes[k]
-			// The list of an escape that has been put in order already has those
-			// that guard it.
+			// The ordered list of an escape already has those that guard it.
 			var edges []*Edge
 			for _, x := range from.Escapes {
 				edges = append(edges, x.Edge)

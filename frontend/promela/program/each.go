@@ -1,6 +1,6 @@
 package program
 
-// Each calls f for an expression and all in it.
+// Each calls f for an expression and all its parts.
 func Each(x Expr, f func(Expr)) {
 	if x == nil {
 		return

@@ -1,11 +1,10 @@
 // Package program resolves a Promela model: names become variables with a place
 // in the state, process types become control automata.
 //
-// The automata have the states and the edges that SPIN 6.5.2 gives them without
-// statement merging (spin -o3): a statement is an edge, goto and break are none
-// unless they are the guard of an option, nested selections at the beginning of an
-// option are flattened into the outer one, and a late declaration is an
-// assignment. So the counts of states and transitions must be equal.
+// The automata have the states and edges of SPIN 6.5.2 without statement merging (spin -o3): a
+// statement is an edge, goto and break are not unless they are the guard of an option, nested
+// selections at the beginning of an option are flattened into the outer one, and a late
+// declaration is an assignment. So the counts of states and transitions are equal.
 package program
 
 import (
@@ -100,10 +99,10 @@ type Program struct {
 	Trace   *Proc   // the trace or notrace assertion; nil if there is none
 	LTLs    []*LTL
 	Props   []Prop // of all of them
-	// Warnings are what the model may not mean, in the order in which it was found.
+	// Warnings are about what the model may not intend, in the order in which they were found.
 	Warnings syntax.Errors
 
-	// What the model looks at beyond variables and channels.
+	// What the model reads beyond variables and channels.
 	UsesLast, UsesNumber, UsesTimeout, UsesEnabled, UsesNonProgress, UsesPriority, UsesProvided bool
 }
 
@@ -126,7 +125,7 @@ type Proc struct {
 	Start    int
 	End      int // the state in which only the death of the process is left
 	Labels   map[string]*State
-	// Cut are the statements that nothing leads to, such as those behind a loop without break.
+	// Cut are the unreachable statements, such as those after a loop without break.
 	Cut []*Edge
 	// Elements is how many numbers SPIN gives to the parts of the process type,
 	// the last to its end; First is the first of them in the model.
@@ -139,9 +138,9 @@ type Proc struct {
 	moved map[string]bool
 }
 
-// Types returns how many process types SPIN makes of the model: those of the text, claims and the
-// trace assertion among them, and behind them a claim for each ltl formula, in their order.
-// The claim that it adds for non-progress cycles has the next number.
+// Types returns how many process types SPIN makes of the model: those of the text, including
+// claims and the trace assertion, followed by a claim for each ltl formula, in order. The claim
+// that it adds for non-progress cycles has the next number.
 func (p *Program) Types() int {
 	n := len(p.Procs) + len(p.Claims) + len(p.LTLs)
 	if p.Trace != nil {
@@ -156,11 +155,11 @@ type State struct {
 	Edges  []*Edge
 	Pos    syntax.Pos
 	Labels []string
-	// End, Accept and Progress: a label that begins so stands there.
+	// End, Accept and Progress: it has a label with this prefix.
 	End, Accept, Progress bool
-	// Escapes are the edges of the escapes around, which are tried first: as soon
-	// as one is enabled, only those are tried that follow it immediately and come
-	// From the same escape. See [Program.OrderEscapes].
+	// Escapes are the edges of the enclosing escapes, which are tried first: once one is
+	// enabled, only the edges that follow it immediately and have the same From are tried. See
+	// [Program.OrderEscapes].
 	Escapes []Escape
 
 	// Fall is where control continues in a d_step if no edge is executable: the next
@@ -369,7 +368,7 @@ type Prop struct {
 	X    Expr
 }
 
-// Limits of SPIN that a model can meet.
+// Limits of SPIN that a model can reach.
 const (
 	MaxProcesses = 255
 	MaxChannels  = 255

@@ -67,7 +67,7 @@ func (r *resolver) fail(pos syntax.Pos, n int, format string, args ...any) {
 	enter(&r.errs, pos, n, fmt.Sprintf(format, args...))
 }
 
-// enter adds a message to a list that may have it: a label before a for has it looked at twice.
+// enter adds a message to a list unless it is there: a label before a for is resolved twice.
 func enter(l *syntax.Errors, pos syntax.Pos, n int, text string) {
 	e := &syntax.Error{Pos: pos, Len: max(1, n), Text: text}
 	if !slices.ContainsFunc(*l, func(o *syntax.Error) bool { return *o == *e }) {
@@ -92,8 +92,8 @@ func (r *resolver) fits(name string, t *Type, x syntax.Expr, y Expr) {
 }
 
 func (r *resolver) model(m *syntax.Model) {
-	// Constants first: numbered from the last to the first, later
-	// declarations of the same kind going on.
+	// Constants first: numbered from the last to the first; later declarations of the same kind
+	// continue.
 	for _, d := range m.Decls {
 		if d, ok := d.(*syntax.Mtype); ok {
 			r.mtype(d)
@@ -497,8 +497,8 @@ func (r *resolver) noChannel(to *Sym, x syntax.Expr, whole bool) {
 	}
 }
 
-// early refuses that v is initialized with a variable of the same declaration, which SPIN
-// does not know before the declaration has ended.
+// early refuses to initialize v with a variable of the same declaration, which SPIN does not
+// know before the declaration has ended.
 func (r *resolver) early(d *syntax.VarDecl, v *syntax.Var, x Expr) {
 	Each(x, func(x Expr) {
 		l, ok := x.(*Load)
@@ -515,8 +515,8 @@ func (r *resolver) early(d *syntax.VarDecl, v *syntax.Var, x Expr) {
 	})
 }
 
-// list takes the values of { ... } for the elements of an array. As in SPIN, the last of them
-// is that of the elements that are left, and those that are too many are dropped.
+// list assigns the values of { ... } to the elements of an array. As in SPIN, the last value is
+// used for the remaining elements, and excess values are dropped.
 func (r *resolver) list(s *Sym, v *syntax.Var) {
 	for _, x := range v.List {
 		y := r.expr(x)
@@ -643,7 +643,7 @@ func (r *resolver) channel(c *syntax.ChanInit, name string) *Channel {
 	return ch
 }
 
-// unsendable tells, and says, that a type has what SPIN's messages have not.
+// unsendable reports that a type contains what SPIN's messages cannot.
 func (r *resolver) unsendable(t *Type, name string, pos syntax.Pos) bool {
 	for _, f := range t.Fields {
 		switch {
@@ -675,9 +675,9 @@ func (r *resolver) constant(x syntax.Expr) (int32, bool) {
 	return c.Value, true
 }
 
-// size is constant, but takes a global variable for the constant that it is initialized with, as
-// SPIN does where it wants the length of an array or the number of processes. A length of which
-// SPIN does not know more is 8.
+// size is constant, but treats a global variable as the constant that it is initialized with, as
+// SPIN does for the length of an array or the number of processes. A length that SPIN cannot
+// determine is 8.
 func (r *resolver) size(x syntax.Expr, length bool) (int32, bool) {
 	ref, ok := x.(*syntax.Ref)
 	if !ok || r.lookup(ref) == nil {
@@ -695,8 +695,8 @@ func (r *resolver) size(x syntax.Expr, length bool) (int32, bool) {
 	return 0, s.Init == nil
 }
 
-// order gives the global variables the order in which SPIN initializes them: by their types, and
-// those of one type as they are declared. Channels are numbered in that order.
+// order puts the global variables into the order in which SPIN initializes them: by type, and in
+// the order of declaration within a type. Channels are numbered in that order.
 func (r *resolver) order() {
 	g := &r.p.Globals
 	rank := func(s *Sym) int {
@@ -759,8 +759,8 @@ func arrayIn(t *Type) *Sym {
 	return nil
 }
 
-// lookup returns what a name means where it stands; nil if nothing. A global variable is known
-// behind its declaration.
+// lookup returns what a name means at its place; nil if nothing. A global variable is known
+// after its declaration.
 func (r *resolver) lookup(ref *syntax.Ref) *Sym {
 	if ref.Symbolic {
 		return nil
@@ -836,7 +836,7 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 		stride := s.Type.Size
 		switch {
 		case ref.Index != nil && s.Len == 0:
-			// SPIN takes x[0] for x.
+			// SPIN treats x[0] as x.
 			if c, ok := r.constant(ref.Index); !ok || c != 0 {
 				r.fail(ref.Index.At(), 1, "%s is not an array", ref.Name)
 				return nil
@@ -846,7 +846,7 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 			if c, ok := x.(*Const); ok && c.Value >= 0 && int(c.Value) < s.Len {
 				pl.Base += int(c.Value) * stride
 			} else {
-				// A constant that is out of range fails when it is come to.
+				// A constant out of range fails when it is reached.
 				pl.Index = append(pl.Index, Index{x, s.Len, stride, ref.Index.At()})
 			}
 		case s.Len > 0 && !r.whole:
@@ -894,8 +894,8 @@ func (r *resolver) scalar(ref *syntax.Ref) *Place {
 	return pl
 }
 
-// polling tells where empty, full and their negations can stand: in SPIN's grammar they are a
-// condition, a part of one that is made with && and ||, or what is assigned, and no part of
+// polling says where empty, full and their negations are allowed: in SPIN's grammar they are a
+// condition, a part of one with && and ||, or the right side of an assignment, but not a part of
 // any other expression.
 type polling uint8
 
@@ -905,13 +905,13 @@ const (
 	anywhere         // in an ltl formula
 )
 
-// full resolves an expression that may be empty(q) and its like, or such joined.
+// full resolves an expression that may be empty(q) and the like, or a combination of these.
 func (r *resolver) full(x syntax.Expr) Expr {
 	r.polls = max(r.polls, here)
 	return r.expr(x)
 }
 
-// negated has what to write for the negation of a question about a channel.
+// negated says how to write the negation of a question about a channel.
 var negated = map[string]string{"empty": "nempty", "nempty": "empty", "full": "nfull",
 	"nfull": "full"}
 
@@ -1055,7 +1055,7 @@ func (r *resolver) number() {
 	if r.p.Trace != nil {
 		all = append(all, r.p.Trace)
 	}
-	// A claim or a trace assertion stands before the declaration that comes next.
+	// A claim or a trace assertion precedes the next declaration.
 	later := func(p *Proc) int {
 		if p.Decl.Never || p == r.p.Trace {
 			return 0
@@ -1174,7 +1174,7 @@ func (r *resolver) recvArgs(args []syntax.RecvArg, poll bool) []RecvArg {
 			continue
 		}
 		if poll {
-			// The variables of a poll are matched with nothing, and not written.
+			// The variables of a poll match anything, and are not written.
 			for range pl.Count {
 				out = append(out, RecvArg{})
 			}

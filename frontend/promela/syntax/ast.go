@@ -19,7 +19,7 @@ type Model struct {
 	Nevers   []*Proctype // the never claims
 	Trace    *Proctype   // the trace or notrace automaton; nil if there is none
 	NotTrace bool
-	// Watched is the labels that something asks for, as Proc@Label.
+	// Watched are the labels that the model refers to, as Proc@Label.
 	Watched map[string]bool
 
 	ends  map[Pos]source.Pos // of the statements that begin at a place: the byte after
@@ -247,8 +247,8 @@ type (
 		Pos      Pos
 		Var      *Ref
 		From, To Expr
-		// Literal tells that both bounds are written as numbers, without a sign or parentheses, and
-		// all in the form that SPIN's scanner writes out.
+		// Literal says that both bounds are numbers, without a sign or parentheses, in the form
+		// that SPIN's scanner expands.
 		Literal bool
 		inline  bool
 	}
@@ -336,7 +336,7 @@ type (
 		Index    Expr // nil if there is none
 		Field    *Ref // nil if there is none
 		Symbolic bool // it is a symbolic constant
-		// it is one that was given to an inline, and so a number without a kind to SPIN
+		// it was passed to an inline, so to SPIN it is a number without a kind
 		Number bool
 		Known  int // how many declarations of the model stand above
 	}

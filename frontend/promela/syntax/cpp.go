@@ -257,7 +257,7 @@ func (p *preprocessor) define(name Token, rest []Token) {
 				return
 			}
 			m.params = append(m.params, t.Text)
-			// and this one is the rest of the arguments, as GNU C has it
+			// and this one is the rest of the arguments, as in GNU C
 			if len(rest) > 0 && rest[0].is("..") {
 				m.more = true
 				for rest = rest[1:]; len(rest) > 0 && rest[0].is("."); rest = rest[1:] {
@@ -274,8 +274,7 @@ func (p *preprocessor) expandAll(in []Token) {
 	p.out = append(p.out, p.expand(in, nil)...)
 }
 
-// expand returns tokens with all macros expanded but those that are being
-// expanded already.
+// expand returns tokens with all macros expanded, except those being expanded.
 func (p *preprocessor) expand(in []Token, active []string) []Token {
 	var out []Token
 	var held *Token // is in the place of the next one
@@ -381,7 +380,7 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 			in[i+1].Newline = true
 		}
 		if last := len(body) - 1; last >= 0 && i+1 < len(in) && in[i+1].is("(") {
-			// What is left of the body may take its arguments from behind it.
+			// The rest of the body may take its arguments from the text after it.
 			if n := p.macros[body[last].Text]; n != nil && n.fn && body[last].Kind == Ident &&
 				!body[last].noMacro {
 				held, body = &body[last], body[:last]
@@ -445,7 +444,7 @@ func (p *preprocessor) substitute(m *macro, args [][]Token, at Token, active []s
 				right = args[k]
 			}
 			if k := param(m.body[i+2]); t.is(",") && m.more && k == len(m.params)-1 {
-				// As GNU C has it, the comma is there only if there is something behind it.
+				// As in GNU C, the comma is kept only if something follows it.
 				if len(right) > 0 {
 					out = append(append(out, t), p.expand(right, active)...)
 				}
@@ -700,9 +699,9 @@ func (e *ifExpr) unary() int64 {
 	return 0
 }
 
-// expandFile returns the tokens of a model with the preprocessor's work done, and
-// the files that they came from. defines are those of the command line, NAME to
-// VALUE, dirs the directories where included files are looked for beside that of the file.
+// expandFile returns the tokens of a model with the preprocessor's work done, and the files that
+// they came from. defines are those of the command line, NAME to VALUE, dirs the directories to
+// search for included files besides that of the file.
 func expandFile(f *source.File, defines map[string]string, dirs []string,
 	read func(string) (*source.File, error), more []*source.File) ([]Token, []*source.File, error) {
 	var errs Errors

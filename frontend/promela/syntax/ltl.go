@@ -13,7 +13,7 @@ var temporalWords = map[string]string{
 	"U":          "U", "W": "W", "V": "V",
 }
 
-// temporalOp returns the operator that stands here and how many tokens it has.
+// temporalOp returns the operator here and its number of tokens.
 func (p *parser) temporalOp() (string, int) {
 	t, n := p.tok(), p.peek(1)
 	joined := !n.Space && !n.Newline

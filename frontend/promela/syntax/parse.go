@@ -9,7 +9,7 @@ import (
 	"cpor/frontend/source"
 )
 
-// maxErrors is after how many messages the parser gives up.
+// maxErrors is the number of messages after which the parser gives up.
 const maxErrors = 20
 
 // maxDepth is how deep statements and expressions may be nested.
@@ -26,10 +26,10 @@ type parser struct {
 	model   *Model
 	types   map[string]bool // typedefs so far
 	procs   map[string]bool // all process types
-	// named are the symbolic constants, types and process types so far, which are no plain names
-	// any more.
+	// named are the symbolic constants, types and process types so far, which are no longer
+	// plain names.
 	named map[string]named
-	// property: an ltl block is being parsed. That is done behind all, as SPIN does.
+	// property: an ltl block is being parsed. That is done last, as in SPIN.
 	property bool
 	ltls     []int // where these blocks begin
 	depth    int
@@ -43,7 +43,7 @@ type parser struct {
 	eof      Pos
 }
 
-// named is what a name means that is no plain one.
+// named is the meaning of a name that is not plain.
 type named struct {
 	what string
 	pos  Pos
@@ -67,8 +67,8 @@ func Parse(f *source.File, defines map[string]string, more ...*source.File) (*Mo
 	return ParseWith(f, defines, nil, source.Read, more...)
 }
 
-// ParseWith is Parse with a way to read the files that the model includes, and directories where
-// they are looked for if they are not beside the one that includes them.
+// ParseWith is Parse with a function that reads the files that the model includes, and
+// directories to search for those that are not beside the including file.
 func ParseWith(f *source.File, defines map[string]string, dirs []string,
 	read func(name string) (*source.File, error), more ...*source.File) (m *Model, err error) {
 	in, files, err := expandFile(f, defines, dirs, read, more)
@@ -127,8 +127,8 @@ func (p *parser) fail(t *Token, format string, args ...any) {
 	panic(giveUp{})
 }
 
-// broken is what to say of a mistake at the beginning of a line where SPIN ends the statement at
-// the end of the line before; empty elsewhere.
+// broken is the hint for a mistake at the beginning of a line where SPIN ends the statement at
+// the end of the previous line; empty elsewhere.
 func (p *parser) broken() string {
 	if p.i == 0 || p.i > len(p.in) || !p.in[p.i-1].implied && !p.tok().implied {
 		return ""
@@ -197,7 +197,8 @@ func (p *parser) name(what string) Name {
 	return Name{t.Pos, t.Text}
 }
 
-// plain refuses a name that means something already, which SPIN's scanner tells from all others.
+// plain refuses a name that already has a meaning, which SPIN's scanner distinguishes from all
+// others.
 func (p *parser) plain(t *Token, what string) {
 	m := p.meaning(t.Text)
 	switch {
@@ -212,8 +213,8 @@ func (p *parser) plain(t *Token, what string) {
 	}
 }
 
-// meaning returns what a name is that was declared above and is more to the scanner than a
-// name; empty if it is only one.
+// meaning returns the meaning of a name that was declared above as more than a plain name;
+// otherwise it is empty.
 func (p *parser) meaning(name string) string {
 	if n, ok := p.named[name]; ok {
 		return n.what
@@ -224,7 +225,7 @@ func (p *parser) meaning(name string) string {
 	return ""
 }
 
-// predefined are the names that are there already.
+// predefined are the predefined names.
 var predefined = map[string]bool{"_": true, "_p": true, "_pid": true, "_nr_pr": true, "_last": true,
 	"_priority": true}
 
@@ -400,7 +401,7 @@ func (p *parser) unit() {
 	}
 }
 
-// declared returns how many declarations stand above.
+// declared returns the number of declarations above.
 func (p *parser) declared() int { return len(p.model.Decls) }
 
 func (p *parser) ltl() {
@@ -695,8 +696,8 @@ func (p *parser) varDecl() *VarDecl {
 	}
 }
 
-// constants parses { 1, 2 }. SPIN takes nothing else there that has to be computed, not
-// even a sign.
+// constants parses { 1, 2 }. SPIN accepts nothing else there that must be computed, not even a
+// sign.
 func (p *parser) constants() []Expr {
 	p.want("{", "a list of values")
 	var list []Expr
@@ -791,7 +792,7 @@ func (p *parser) sequence(end string) []Stmt {
 	}
 }
 
-// separated reports whether a new statement may begin here: behind ; or -> or }, or behind the
+// separated reports whether a new statement may begin here: after ; or -> or }, or after the
 // call of an inline.
 func (p *parser) separated() bool {
 	if p.i == 0 {
@@ -835,8 +836,7 @@ func (p *parser) statement() Stmt {
 	}
 }
 
-// labelled reports whether the label of a statement that unless comes behind is one of the
-// whole.
+// labelled reports whether the label of a statement before unless belongs to the whole.
 func labelled(s Stmt) bool {
 	switch s := s.(type) {
 	case *Block, *For:
@@ -849,7 +849,7 @@ func labelled(s Stmt) bool {
 	return false
 }
 
-// ends notes the text of a statement that begins with token from and ends here.
+// ends records the text of a statement that begins with token from and ends here.
 func (p *parser) ends(from int, s Stmt) {
 	if p.i == 0 || p.i <= from {
 		return
@@ -936,8 +936,8 @@ func (p *parser) simple() Stmt {
 		first := p.i
 		s := &Select{Pos: t.Pos, Var: p.ref(), inline: len(p.inlines) > 0}
 		p.want(":", "select")
-		// SPIN's scanner writes out one like select(x : 1 .. 3), on one line and with a name of
-		// letters and digits alone.
+		// SPIN's scanner expands one like select(x : 1 .. 3), on one line and with a name of
+		// letters and digits only.
 		s.Literal = p.tok().Kind == Num && p.peek(1).is("..") && !strings.Contains(s.Var.Name, "_")
 		s.From = p.expr()
 		p.want("..", "select")
@@ -1039,8 +1039,8 @@ func (p *parser) simple() Stmt {
 	return p.exprStmt()
 }
 
-// unlabeled refuses a label at the beginning of a block: that is no place of its own. That of a for
-// is, because its first assignment is before the label.
+// unlabeled refuses a label at the beginning of a block, which is not a place of its own. That
+// of a for is, because its first assignment precedes the label.
 func (p *parser) unlabeled(b *Block, what string) *Block {
 	if len(b.Stmts) > 0 {
 		if l, ok := b.Stmts[0].(*Labeled); ok && !beginsFor(l) {
@@ -1076,7 +1076,7 @@ func (p *parser) label() (Stmt, bool) {
 	}
 	n := p.tok()
 	if n.is("}") || n.is("::") || n.isIdent("fi") || n.isIdent("od") || n.is(";") || n.is("->") {
-		// A label before nothing is before a skip.
+		// A label without a statement precedes a skip.
 		l.Stmt = &ExprStmt{t.Pos, &Const{t.Pos, 1}}
 		return l, true
 	}
@@ -1219,8 +1219,8 @@ func substituted(d *Inline, args [][]Token, constant func(name string) bool) []T
 	return body
 }
 
-// argument refuses what SPIN makes another argument of, because it puts the tokens of one side by
-// side and reads them again.
+// argument refuses an argument that SPIN changes, because it joins the tokens and scans them
+// again.
 func (p *parser) argument(d *Inline, arg []Token) {
 	for i, t := range arg {
 		var n Token
@@ -1241,8 +1241,8 @@ func (p *parser) argument(d *Inline, arg []Token) {
 	}
 }
 
-// replaces refuses an argument that SPIN does not put in for the k-th parameter: the name of
-// another parameter, and what has the name of its own in front of a dot or behind one.
+// replaces refuses an argument that SPIN does not substitute for the k-th parameter: the name of
+// another parameter, or its own name before or after a dot.
 func (p *parser) replaces(d *Inline, k int, arg []Token) {
 	var b strings.Builder
 	for _, t := range arg {
@@ -1330,8 +1330,8 @@ func (p *parser) sendArgs() []Expr {
 
 func (p *parser) sendArg() Expr { return p.expr() }
 
-// recvArgs parses the arguments of a receive. Behind the first of a group, and around any of
-// them, there may be parentheses, which mean nothing: a,b is a(b) and (a,b).
+// recvArgs parses the arguments of a receive. After the first of a group, and around any of
+// them, there may be parentheses without meaning: a,b is a(b) and (a,b).
 func (p *parser) recvArgs() []RecvArg {
 	p.enter()
 	defer func() { p.depth-- }()
@@ -1448,7 +1448,7 @@ func (p *parser) unary() Expr {
 	return p.primary()
 }
 
-// character returns the value of 'a' or '\n'. Behind a backslash, other characters are
+// character returns the value of 'a' or '\n'. After a backslash, other characters are
 // themselves, as in SPIN: '\0' is '0'.
 func character(text string) int32 {
 	text = text[1 : len(text)-1]
@@ -1586,7 +1586,7 @@ func (p *parser) remote() Expr {
 	return r
 }
 
-// processName parses the name of a process type, which may be declared only below.
+// processName parses the name of a process type, which may be declared below.
 func (p *parser) processName() Name {
 	if t := p.tok(); t.Kind == Ident && p.meaning(t.Text) == aProcess {
 		p.i++

@@ -7,11 +7,10 @@ import (
 	"cpor/frontend/source"
 )
 
-// separated puts in the semicolons that SPIN's scanner takes the ends of lines for, and takes
-// out those that it overlooks. Both are known from the tokens alone: the end of a line counts in
-// the body of a process type, a claim, an inline or a typedef, outside of parentheses, and
-// behind what can end a statement. A semicolon or an arrow is overlooked before a closing brace
-// and before another one.
+// separated inserts the semicolons that SPIN's scanner adds at ends of lines, and removes those
+// that it ignores. Both follow from the tokens alone: the end of a line counts in the body of a
+// process type, a claim, an inline or a typedef, outside parentheses, and after what can end a
+// statement. A semicolon or an arrow is ignored before a closing brace and before another one.
 func separated(in []Token) []Token {
 	var out []Token
 	names := map[string]bool{} // of types, process types and inlines, which end no statement
@@ -59,13 +58,13 @@ func separated(in []Token) []Token {
 	return overlook(out)
 }
 
-// endsLine tells whether the token before i ends a statement because a line ends there.
+// endsLine reports whether the token before i ends a statement because a line ends there.
 func endsLine(in []Token, i int, names map[string]bool) bool {
 	return in[i].Newline && i > 0 && endsStatement(in, i-1, names) &&
 		!(in[i-1].is("}") && strings.HasPrefix(in[i].Text, "u"))
 }
 
-// overlook takes out semicolons and arrows before closing braces, and before others: of two.
+// overlook removes semicolons and arrows before closing braces, and the first of two.
 func overlook(in []Token) []Token {
 	out := in[:0]
 	for i := 0; i < len(in); i++ {
@@ -87,7 +86,7 @@ func overlook(in []Token) []Token {
 	return out
 }
 
-// closing returns the index behind the brace that closes the first one from the i-th token on.
+// closing returns the index after the brace that closes the first one from the i-th token on.
 func closing(in []Token, i int) int {
 	for depth := 0; i < len(in); i++ {
 		switch {
@@ -102,7 +101,7 @@ func closing(in []Token, i int) int {
 	return len(in)
 }
 
-// endsStatement reports whether the end of a line behind the i-th token ends a statement.
+// endsStatement reports whether the end of a line after the i-th token ends a statement.
 func endsStatement(in []Token, i int, names map[string]bool) bool {
 	t := in[i]
 	switch t.Kind {

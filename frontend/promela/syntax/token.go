@@ -1,5 +1,5 @@
-// Package syntax reads Promela: a preprocessor as models need it, a scanner, and
-// a parser that builds the syntax tree of a whole model.
+// Package syntax parses Promela: a preprocessor sufficient for models, a scanner, and a parser
+// that builds the syntax tree of a whole model.
 //
 //	f, err := source.Read("model.pml")
 //	m, err := syntax.Parse(f, map[string]string{"N": "3"})
@@ -9,9 +9,8 @@
 // rule of version 6.3), and inline definitions are expanded as texts, as SPIN
 // does, before anything is resolved.
 //
-// The preprocessor is our own although SPIN runs the C compiler's: a model has
-// to load on a machine without one, and a message has to name the place in the
-// model, not in the expanded text.
+// The preprocessor is our own although SPIN runs the C compiler's: a model must load on a
+// machine without one, and a message must name the place in the model, not in the expanded text.
 package syntax
 
 import (
@@ -21,7 +20,7 @@ import (
 	"cpor/frontend/source"
 )
 
-// Pos is a place in one of the files of a model. The zero value is no place.
+// Pos is a place in one of the files of a model. The zero value is invalid.
 type Pos struct {
 	File *source.File
 	Off  source.Pos
@@ -30,7 +29,7 @@ type Pos struct {
 // IsValid reports whether p is a place.
 func (p Pos) IsValid() bool { return p.File != nil }
 
-// Line returns the line and the column, both from 1; 0 if p is no place.
+// Line returns the line and the column, both from 1; 0 if p is invalid.
 func (p Pos) Line() (line, col int) {
 	if p.File == nil {
 		return 0, 0
@@ -38,15 +37,15 @@ func (p Pos) Line() (line, col int) {
 	return p.File.Position(p.Off)
 }
 
-// Error is one thing that is wrong with a model.
+// Error is one mistake in a model.
 type Error struct {
 	Pos  Pos
 	Len  int // bytes to underline
 	Text string
 }
 
-// Errors are all that was found wrong with a model, in the order in which it was
-// found. Its text has each with its line and a caret.
+// Errors are all mistakes found in a model, in the order in which they were found. Its text
+// shows each with its line and a caret.
 type Errors []*Error
 
 // Error renders the messages, without a final newline.
@@ -107,7 +106,7 @@ type use struct {
 	outer  *use   // in whose expansion it stands
 }
 
-// outermost returns the use in whose expansion all others stand that the token came from.
+// outermost returns the use whose expansion contains all others that the token came from.
 func (t *Token) outermost() *use {
 	u := t.use
 	for u != nil && u.outer != nil {
@@ -152,9 +151,8 @@ func (s *scanner) fail(off, n int, format string, args ...any) {
 func isLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// splice returns the length of what joins a line with the next one if text begins with it: a
-// backslash at the end of the line, with white space behind it at most, as the C preprocessor
-// has it. Otherwise it is 0.
+// splice returns the length of a line continuation if text begins with one: a backslash,
+// optional white space and the end of the line, as for the C preprocessor. Otherwise it is 0.
 func splice(text string) int {
 	if text == "" || text[0] != '\\' {
 		return 0
