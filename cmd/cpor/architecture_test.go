@@ -60,7 +60,7 @@ var layers = []layer{
 	{"how to explore", [][2]string{
 		{"engine/all", "every engine registers"},
 		{"engine/portfolio", "two engines in turns"},
-		{"engine/search/auto", "vectors or plain expansion, by measurement"},
+		{"engine/search/auto", "ample sets, vectors or plain expansion, by measurement"},
 		{"cartesian", "cartesian vectors"},
 		{"engine/stateless", "executions one after the other"},
 		{"engine/search/composed", "lock-based reduction"},

@@ -247,7 +247,7 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		w.publish()
 	}
 	if (w.err != nil || w.broken) && w.run.again {
-		w.redone.add(w.expander.Counters().minus(before))
+		w.redone.Add(w.expander.Counters().minus(before))
 	}
 	if w.err == nil && w.broken {
 		return workers.ErrStopped

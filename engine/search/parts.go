@@ -309,7 +309,7 @@ func (r *run) goOn(kept []*saved, work []*statestore.Batch) {
 		r.ws.Push(i%r.o.Workers, b)
 	}
 	for _, s := range kept {
-		r.before.Counters.add(s.Counters)
+		r.before.Counters.Add(s.Counters)
 		r.before.MaxDepth = max(r.before.MaxDepth, s.MaxDepth)
 		r.before.Elapsed = max(r.before.Elapsed, s.Elapsed)
 		for i := range s.Findings {

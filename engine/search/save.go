@@ -31,13 +31,6 @@ type savedFinding struct {
 	Tail      []Step
 }
 
-func (c *Counters) add(d Counters) {
-	c.Transitions += d.Transitions
-	c.Attempts += d.Attempts
-	c.EndedLoops += d.EndedLoops
-	c.BlockedLoops += d.BlockedLoops
-}
-
 func (c Counters) minus(d Counters) Counters {
 	return Counters{c.Transitions - d.Transitions, c.Attempts - d.Attempts,
 		c.EndedLoops - d.EndedLoops, c.BlockedLoops - d.BlockedLoops}
@@ -48,7 +41,7 @@ func (r *run) counted() Counters {
 	c := r.before.Counters
 	for _, w := range r.workers {
 		if w.expander != nil {
-			c.add(w.expander.Counters().minus(w.redone))
+			c.Add(w.expander.Counters().minus(w.redone))
 		}
 	}
 	return c

@@ -156,6 +156,14 @@ type Counters struct {
 	BlockedLoops uint64
 }
 
+// Add adds the counts of d.
+func (c *Counters) Add(d Counters) {
+	c.Transitions += d.Transitions
+	c.Attempts += d.Attempts
+	c.EndedLoops += d.EndedLoops
+	c.BlockedLoops += d.BlockedLoops
+}
+
 // Quotient is implemented by a system that represents another one up to symmetry: each of its
 // states stands for several. Its traces are lifted to the other system, which users know.
 type Quotient interface {

@@ -125,7 +125,7 @@ var engines = []subject{
 		Options: engine.Options{Workers: 2}}.With(search.Sizes{SpillEvery: 400})),
 	stateful("cartesian, on disk", reduced(cartesian.Options{}), search.Options{
 		Options: engine.Options{Workers: 1}}.With(search.Sizes{SpillEvery: 150})),
-	stateful("mixed, on disk", chosen(7), search.Options{Options: engine.Options{Workers: 3}}.With(
+	stateful("mixed, on disk", drawn(7), search.Options{Options: engine.Options{Workers: 3}}.With(
 		search.Sizes{SpillEvery: 300})),
 	stateful("full, compact store", full.Factory, search.Options{
 		Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
@@ -333,8 +333,17 @@ func alone(sys system.System) search.Factory {
 
 // chosen makes factories of expanders that choose between vectors and plain expansion.
 func chosen(c auto.Choice) func(system.System) search.Factory {
+	return mixed(auto.Options{Choice: c})
+}
+
+// drawn is chosen without ample sets.
+func drawn(c auto.Choice) func(system.System) search.Factory {
+	return mixed(auto.Options{Choice: c, NoSets: true})
+}
+
+func mixed(o auto.Options) func(system.System) search.Factory {
 	return func(sys system.System) search.Factory {
-		f, _ := auto.Factory(sys, auto.Options{Choice: c})
+		f, _ := auto.Factory(sys, o)
 		return f
 	}
 }

@@ -22,6 +22,8 @@ type Expander struct {
 	validator *persistent.Validator // nil unless sets are checked
 	report    func(error)
 
+	lazy bool // moves are made only of threads that belong to an ample set
+
 	// Of the state that is expanded:
 	threads  []thread
 	words    []uint64 // the ends of moves
@@ -39,17 +41,31 @@ type Expander struct {
 	tail     []search.Step
 	deadlock system.Violation
 	counters search.Counters
+	effort   Effort
+}
+
+// Effort says what the last [Expander.Reduce] took.
+type Effort struct {
+	// Steps are the transitions that were executed, Ends the moves that were made, Questions how
+	// often it was asked what one thread may do to another.
+	Steps, Ends, Questions int
+	// FullSteps and FullEnds are those of a full expansion, extrapolated from the threads that
+	// were looked at: the alternatives of all transitions, self-loops included, and those that
+	// are none.
+	FullSteps, FullEnds int
 }
 
 // thread is what is known of a thread's next transitions.
 type thread struct {
-	tried       bool
-	covered     bool        // the ends of its moves
-	kind        system.Kind // of the self-loop if there are no moves
+	looked      bool        // what follows is known
+	enabled     int         // alternatives
+	kind        system.Kind // of the self-loop if there are none
 	atEnd       bool
 	late        bool
-	first, last int // its moves
 	from, to    int // its accesses
+	taken       bool
+	first, last int  // its moves, if they were taken
+	covered     bool // the ends of these
 }
 
 // taken is a move that was executed and taken back.
@@ -74,16 +90,30 @@ const (
 // that do not bound what their threads may still do. report is called with an error for each set
 // that is not persistent, which is checked by brute force; with nil it is not.
 func Factory(sys system.System, report func(error)) (search.Factory, error) {
+	sets, err := Sets(sys, report)
+	if err != nil {
+		return nil, err
+	}
+	return func() search.Expander {
+		x := sets()
+		x.lazy = false
+		return x
+	}, nil
+}
+
+// Sets is Factory for a search that expands some states by ample sets ([Expander.Reduce]) and
+// others otherwise.
+func Sets(sys system.System, report func(error)) (func() *Expander, error) {
 	if err := bounds.Unmet(sys); err != nil {
 		return nil, err
 	}
 	c := newChains()
-	return func() search.Expander {
+	return func() *Expander {
 		m := sys.NewMachine()
 		m.Track(true)
 		x := &Expander{m: m, bounds: m.Capabilities().Temporal,
 			futures: m.Capabilities().Futures, obs: system.ObserversOf(sys),
-			chains: c, report: report}
+			chains: c, report: report, lazy: true}
 		if report != nil {
 			x.validator = persistent.NewValidator(sys)
 		}
@@ -93,6 +123,25 @@ func Factory(sys system.System, report func(error)) (search.Factory, error) {
 
 // Counters returns the counts since the expander was made.
 func (x *Expander) Counters() search.Counters { return x.counters }
+
+// Effort returns what the last Reduce took.
+func (x *Expander) Effort() Effort {
+	e := x.effort
+	e.Ends = len(x.moves)
+	looked := 0
+	for t := range x.threads {
+		if y := &x.threads[t]; y.looked {
+			looked++
+			e.FullSteps += max(1, y.enabled)
+			e.FullEnds += y.enabled
+		}
+	}
+	if looked > 0 {
+		e.FullSteps = e.FullSteps * len(x.threads) / looked
+		e.FullEnds = e.FullEnds * len(x.threads) / looked
+	}
+	return e
+}
 
 // SaveMemory implements [search.Remembering].
 func (x *Expander) SaveMemory(w io.Writer) error { return x.chains.save(w) }
@@ -120,20 +169,36 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	}
 }
 
+// Reduce expands s by an ample set, if there is one that stands. If not, s is to be expanded
+// otherwise, by all transitions or by a vector of all threads. v is a [search.Coverer]. Transitions
+// that were executed in vain do not count.
+func (x *Expander) Reduce(s system.State, v search.Visitor) bool {
+	stopper, _ := v.(search.Stopper)
+	cover := v.(search.Coverer)
+	x.m.Load(s)
+	x.prepare(x.m.NumThreads())
+	before := x.counters
+	if ref, _ := cover.Expanded(); !x.chains.decided(ref) && x.reduce(ref, v, cover, stopper) {
+		return true
+	}
+	x.counters.Attempts = before.Attempts + x.counters.Transitions - before.Transitions
+	return false
+}
+
 // reduce expands the live state by an ample set, if there is one that stands.
 func (x *Expander) reduce(ref statestore.Ref, v search.Visitor, cover search.Coverer,
 	stopper search.Stopper) bool {
 	for _, late := range []bool{false, true} {
 		for t := range x.threads {
-			if !x.take(t, stopper) {
+			if !x.look(t, stopper) {
 				return false
 			}
 			y := &x.threads[t]
-			if y.first == y.last || y.late != late || !x.alone(t) {
+			if y.enabled == 0 || y.late != late || !x.alone(t) {
 				continue
 			}
 			x.reached = x.reached[:0]
-			if x.cover(t, v, cover) && x.chains.justify(ref, x.reached) {
+			if x.take(t, stopper) && x.cover(t, v, cover) && x.chains.justify(ref, x.reached) {
 				x.validate(func(u int) bool { return u == t })
 				return true
 			}
@@ -144,7 +209,7 @@ func (x *Expander) reduce(ref statestore.Ref, v search.Visitor, cover search.Cov
 	}
 	x.reached = x.reached[:0]
 	for t, in := range x.best {
-		if in && !x.threads[t].covered && !x.cover(t, v, cover) {
+		if in && (!x.take(t, stopper) || !x.threads[t].covered && !x.cover(t, v, cover)) {
 			return false
 		}
 	}
@@ -169,9 +234,13 @@ func (x *Expander) validate(in func(t int) bool) {
 // closure finds the smallest set of threads that begins with an enabled thread and has each
 // thread that may interfere with one of the set. It is false if that is all that can be done.
 func (x *Expander) closure() bool {
-	least := len(x.moves)
+	all := 0
+	for t := range x.threads {
+		all += x.threads[t].enabled
+	}
+	least := all
 	for seed := range x.threads {
-		if y := &x.threads[seed]; y.first == y.last || y.covered {
+		if y := &x.threads[seed]; y.enabled == 0 || y.covered {
 			continue
 		}
 		clear(x.inside)
@@ -181,7 +250,7 @@ func (x *Expander) closure() bool {
 		for len(x.work) > 0 && cost < least {
 			t := x.work[len(x.work)-1]
 			x.work = x.work[:len(x.work)-1]
-			cost += x.threads[t].last - x.threads[t].first
+			cost += x.threads[t].enabled
 			for u := range x.threads {
 				if !x.inside[u] && x.conflict(t, u) {
 					x.inside[u] = true
@@ -194,7 +263,7 @@ func (x *Expander) closure() bool {
 			x.best, x.inside = x.inside, x.best
 		}
 	}
-	return least < len(x.moves)
+	return least < all
 }
 
 // all sends v all transitions of the live state but those that it has, and a deadlock if it is
@@ -202,13 +271,13 @@ func (x *Expander) closure() bool {
 func (x *Expander) all(v search.Visitor, stopper search.Stopper) bool {
 	enabled, stuck := false, false
 	for t := range x.threads {
-		if !x.take(t, stopper) {
+		if !x.look(t, stopper) || !x.take(t, stopper) {
 			return false
 		}
 		y := &x.threads[t]
 		own := !x.obs.Has(t)
-		enabled = enabled || own && y.first < y.last
-		if own && y.first == y.last {
+		enabled = enabled || own && y.enabled > 0
+		if own && y.enabled == 0 {
 			if y.kind == system.Ended {
 				x.counters.EndedLoops++
 			} else {
@@ -238,21 +307,30 @@ func (x *Expander) prepare(n int) {
 	clear(x.threads)
 	clear(x.answers)
 	x.inside, x.best = slices.Grow(x.inside[:0], n)[:n], slices.Grow(x.best[:0], n)[:n]
+	x.effort = Effort{}
 	x.words, x.moves, x.accesses = x.words[:0], x.moves[:0], x.accesses[:0]
 }
 
-// take executes all alternatives of a thread and takes them back, if that has not been done. It
-// is false if that was broken off.
+// look makes known what all alternatives of a thread access. It is false if that was broken off.
+func (x *Expander) look(t int, stopper search.Stopper) bool {
+	return x.threads[t].looked || x.run(t, !x.lazy, stopper)
+}
+
+// take makes the moves of a thread. It is false if that was broken off.
 func (x *Expander) take(t int, stopper search.Stopper) bool {
+	return x.threads[t].taken || x.run(t, true, stopper)
+}
+
+// run executes all alternatives of a thread and takes them back. With ends, their moves are made.
+// It is false if that was broken off.
+func (x *Expander) run(t int, ends bool, stopper search.Stopper) bool {
 	m, y := x.m, &x.threads[t]
-	if y.tried {
-		return true
-	}
 	*y = thread{first: len(x.moves), from: len(x.accesses)}
 	mark := m.Mark()
 	for alt := uint64(0); ; {
 		out := m.Step(t, alt)
 		x.counters.Attempts++
+		x.effort.Steps++
 		if out.Kind == system.Moved || !sabotage.Is("ample/blocked") {
 			x.accesses = append(x.accesses, m.Accesses()...)
 		}
@@ -260,27 +338,35 @@ func (x *Expander) take(t int, stopper search.Stopper) bool {
 			y.kind, y.atEnd = out.Kind, out.AtEnd
 			break
 		}
+		y.enabled++
 		y.late = y.late || x.bounds.Late(t, m.Accesses())
-		mv := taken{thread: t, alt: alt, length: 1, from: len(x.words),
-			violation: kept(out.Violation)}
-		if mv.violation == nil && !x.obs.Has(t) {
-			x.follow(&mv)
+		next := out.Next
+		if ends {
+			x.move(t, alt, out)
 		}
-		x.end = m.Encode(x.end)
-		x.words = append(x.words, x.end...)
-		mv.to = len(x.words)
-		x.moves = append(x.moves, mv)
 		m.Rewind(mark)
-		if out.Next == 0 {
+		if next == 0 {
 			break
 		}
 		if stopper != nil && stopper.Stopped() {
 			return false
 		}
-		alt = out.Next
+		alt = next
 	}
-	y.last, y.to, y.tried = len(x.moves), len(x.accesses), true
+	y.last, y.to, y.looked, y.taken = len(x.moves), len(x.accesses), true, ends
 	return true
+}
+
+// move makes a move that begins with the transition just taken.
+func (x *Expander) move(t int, alt uint64, out system.Outcome) {
+	mv := taken{thread: t, alt: alt, length: 1, from: len(x.words), violation: kept(out.Violation)}
+	if mv.violation == nil && !x.obs.Has(t) {
+		x.follow(&mv)
+	}
+	x.end = x.m.Encode(x.end)
+	x.words = append(x.words, x.end...)
+	mv.to = len(x.words)
+	x.moves = append(x.moves, mv)
 }
 
 // maxLength bounds the transitions of a move, for threads that go round without end.
@@ -293,6 +379,7 @@ func (x *Expander) follow(mv *taken) {
 		mark := m.Mark()
 		out := m.Step(t, 0)
 		x.counters.Attempts++
+		x.effort.Steps++
 		if out.Kind != system.Moved {
 			return
 		}
@@ -327,6 +414,7 @@ func kept(v *system.Violation) *system.Violation {
 func (x *Expander) conflict(t, u int) bool {
 	a := &x.answers[t*len(x.threads)+u]
 	if *a == unasked {
+		x.effort.Questions++
 		y := &x.threads[t]
 		*a = no
 		if x.conflicts(t, x.accesses[y.from:y.to], u) {

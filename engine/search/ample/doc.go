@@ -63,8 +63,9 @@
 // So every transition of every execution is explored, with every violation, and every local state
 // of every thread is reached. If w leads to a deadlock, the last case does not apply, since T has
 // an enabled transition, which would be enabled in the deadlock, too. So the deadlock itself is
-// reached. Invariants are the local properties of observers, which are threads like the others:
-// whoever writes what an invariant reads conflicts with its observer.
+// reached. A transition includes the failed attempt of an observer, and what it reads. Invariants
+// are the local properties of observers, which are threads like the others: whoever writes what an
+// invariant reads conflicts with its observer.
 //
 // Orbits (package quotient) are not used: random models lost deadlocks with them, and nobody has
 // proved the combination.
@@ -74,4 +75,7 @@
 // The memory of the chains names states by their references, so the covered set is in this
 // process's memory. A checkpoint keeps it. A state whose expansion was broken off after it had been
 // decided is expanded fully when its turn comes again.
+//
+// Package auto expands the states without an ample set by cartesian vectors. It has the proof for
+// that.
 package ample

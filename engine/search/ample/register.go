@@ -25,9 +25,10 @@ func init() {
 			Name: "ample", Rank: 1,
 			Summary: "only the transitions of threads that nobody else can interfere with, where " +
 				"there are such; preserves what cartesian preserves",
-			Preserves: engine.Violations | engine.Deadlocks | engine.Locals,
-			Reduces:   true,
-			Needs:     []engine.Need{bounds},
+			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps |
+				engine.Waits,
+			Reduces: true,
+			Needs:   []engine.Need{bounds},
 		},
 		NoSymmetry: true,
 		Also: func(v *engine.Values, o *engine.Options) error {

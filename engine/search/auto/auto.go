@@ -1,66 +1,79 @@
-// Package auto is the expander that chooses between cartesian vectors (package
-// cartesian) and plain expansion (package full) while the search runs, so that a
-// search is hardly slower than the better of both.
+// Package auto is the expander that chooses, while the search runs, among ample sets (package
+// ample), cartesian vectors (package cartesian) and plain expansion (package full). It takes an
+// ample set where there is one, and a vector elsewhere: in the geometric mean over the Promela
+// corpus that has fewer states than either alone. Where both cost more than they save, it expands
+// plainly.
 //
 // # Why any mixture is sound
 //
-// What Theorem 1 of Gueta, Flanagan, Yahav, Sagiv ("Cartesian Partial-Order
-// Reduction", SPIN 2007) asks of a search is that it continues from the ends of some
-// cartesian vector of each state that it expands; which vector that is may differ
-// from state to state, and may depend on anything. The transitions of a plain
-// expansion are such a vector: every thread has the prefixes of length 1 that begin
-// with its alternatives. Each transition is the last of its prefix, so that
-// definition 2 asks nothing of them, and of the self-loops of blocked and ended
-// threads only that nothing is explored from their ends, which is the state itself.
+// Which of the three a state is expanded by may depend on anything. The proofs of all three look at
+// one state s that is expanded, and at a path w from s to what is to be found: a transition with
+// the values that it reads, a local state, or a deadlock. They show for the expansion of s alone
+// that it is found at s, or that some state that s sends to the covered set is nearer to it.
+// Nearer means:
 //
-// The other promises are kept for the same reason: the arguments for deadlocks and for
-// what is executed (package cartesian, deadlock.go and doc.go) look at one state s
-// that is expanded, and at a shortest path w from s to what is to be found. They show
-// that it is found at s, or that some state that s sends to the covered set has a
-// shorter path to it; by induction on the length of w it is found. Each such
-// step speaks of the vector of s alone. For a plain expansion it is this: if w is
-// empty, the deadlock, the violation or the transition is seen at s, whose threads' next
-// transitions are all executed; if not, the state behind the first transition of w is
-// sent, and the rest of w is shorter. Nothing is assumed about how that state
-// will be expanded. Infinite prefixes, the second place where a state is left out, are
-// left out because of a state on the same prefix: their argument, too, is about s.
+//   - For a plain expansion of s, the state behind the first transition of w is sent. The rest of w
+//     is shorter.
+//   - For a cartesian vector of s, the end of some prefix is sent, from which a shorter path leads
+//     there (package cartesian, "What is executed" and deadlock.go; theorem 1 of Gueta, Flanagan,
+//     Yahav, Sagiv, "Cartesian Partial-Order Reduction", SPIN 2007). A prefix that is infinite is
+//     left out because of a state on the same prefix, which is about s alone, too.
+//   - For an ample set T of s, w either has a transition of a thread in T, and the state behind the
+//     first of them is sent, from which a shorter path leads there. Or w has none; then w is
+//     possible from the justification of s, too, and that is nearer in the number of justifications
+//     that lead to a state without one (package ample, "What is preserved").
 //
-// What a mixture must not do is to expand a state by a part of one and a part of the
-// other, or to show a state's moves to the covered set and then forget it. Here each
-// state is expanded once, by one of the two, as a whole. Whoever rebuilds a trace does not
-// know by which of them; such a visitor is shown the moves of both.
+// So the pairs (length of w, number of justifications) decrease in lexicographic order, and the
+// search ends where it is found. Justifications form no circles, whatever the states without one
+// are expanded by: states that are expanded by a vector or plainly have none. It does not matter
+// that the search does not write down of these that they have been expanded. Justifications that
+// lead there end there.
+//
+// With an ample set, too, every blocked transition is tried with all values that an observer reads,
+// because whoever may write what an observer reads is dependent on it.
+//
+// What a mixture must not do is to expand a state by a part of one and a part of the other. Here
+// each state is expanded by one of the three as a whole. (An attempt at an ample set that finds no
+// justification may have sent ends of moves already. They are reachable, so they do no harm.)
+// Whoever rebuilds a trace does not know by which of them a state was expanded; such a visitor is
+// shown the moves of all.
+//
+// # Where ample sets are looked for
+//
+// They need the references of covered states at once. So there are none with a disk, on several
+// ranks, and for orbits of states, for which nobody has proved them. Where fewer than 3 of 64
+// attempts find a set, each worker makes fewer attempts.
+//
+// # When it expands plainly
 //
 // The covered set of a mixture is a part of all reachable states. That is why plain
 // expansion, if it is chosen for good, costs no more than the full search: what the
-// vectors have covered it does not cover again.
+// reduction has covered it does not cover again.
 //
-// # How it is chosen
-//
-// Let F be all reachable states and C those that vectors reach. A search by vectors
-// takes the sum of the vectors' costs over C, the full search the sum of
-// the states' costs over F. The first sum is what the search does anyway. And each
-// vector knows what the plain expansion of its state would cost: its
-// first transitions. What has to be found out is how many states of F the vectors leave
-// out. So a sample is taken: plain expansions, breadth first, from the initial states,
+// Let F be all reachable states and C those that a search reaches that reduces. It takes the sum of
+// the reduced expansions' costs over C, the full search the sum of the states' costs over F. The
+// first sum is what the search does anyway. And each reduced expansion knows what the plain one
+// would cost: its first transitions. What has to be found out is how many states of F are left out.
+// So a sample is taken: plain expansions, breadth first, from the initial states,
 // in a covered set of their own, for less than a twentieth of what the search itself
 // takes. As that is far behind the search, the states of the sample that the search has not
 // covered are most likely those that it leaves out. Each time the work has doubled,
 //
-//	(cost of the vectors) / (of plain expansions of the same states)
+//	(cost of reduced expansions) / (of plain expansions of the same states)
 //	  * (plain cost of the sample's covered states) / (of all of the sample)
 //
-// estimates how the two sums are to each other. Small samples make it too large where vectors
-// save much, for the vicinity of a state is where they save least; so it counts only when it
+// estimates how the two sums are to each other. Small samples make it too large where reduction
+// saves much, for the vicinity of a state is where it saves least; so it counts only when it
 // falls no more. If it is then above 1, three times in succession, the search continues with plain
-// expansions; if it is far below 1, sampling rests for a while. A sample that is large enough is
-// replaced by another, from a state that was expanded in the meantime, so that phases of a
-// system are seen.
+// expansions. It must be above 1.5 if the plain expansions have at least twice the states. If it is
+// far below 1, sampling rests for a while. A sample that is large enough is replaced by another,
+// from a state that was expanded in the meantime, so that phases of a system are seen.
 //
 // A search by plain expansions asks again, each time the work has doubled, with a
-// sample of vectors and one of plain expansions from the state that is expanded then;
-// if vectors promise to take well below the time, it goes back to them. From then on
+// sample of reduced expansions and one of plain ones from the state that is expanded then;
+// if reduction promises to take well below the time, it goes back to it. From then on
 // such a pair of samples decides in both directions, because the covered set has states by then
-// that vectors would have left out.
+// that reduction would have left out.
 //
 // Nothing is decided by the clock. Cost is counted in executed transitions, copied
 // states and covered ends, with the weights of cost.go. So a search by one worker
@@ -74,6 +87,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -81,6 +95,7 @@ import (
 
 	"cpor/cartesian"
 	"cpor/engine/search"
+	"cpor/engine/search/ample"
 	"cpor/engine/search/full"
 	"cpor/system"
 )
@@ -127,28 +142,33 @@ func (c Choice) String() string {
 	return fmt.Sprintf("mixed:%d", uint64(c))
 }
 
-// vector tells for a choice that draws whether a state gets a vector.
-func (c Choice) vector(s system.State) bool {
+// draw tells for a choice that draws by what a state is expanded.
+func (c Choice) draw(s system.State) (to way, sets bool) {
 	d := xxhash.NewWithSeed(uint64(c))
 	var b [8]byte
 	for _, w := range s {
 		binary.LittleEndian.PutUint64(b[:], w)
 		d.Write(b[:])
 	}
-	return d.Sum64()&1 == 0
+	sum := d.Sum64()
+	return way(sum & 1), sum&2 == 0
 }
 
 // Options say how it is chosen.
 type Options struct {
 	Vectors cartesian.Options
 	Choice  Choice
+	// NoSets does without ample sets, which need all covered states in the memory of this
+	// process. They are not used either if the system does not bound what its threads may still
+	// do, or if its states are orbits.
+	NoSets bool
 }
 
-// Expander expands a state by one of two ways. It is made by [Policy.Factory].
+// Expander expands a state by one of three ways. It is made by [Factory].
 type Expander struct {
-	policy  *policy
-	vectors *cartesian.Expander
-	full    *full.Expander
+	policy *policy
+	by     reducer
+	full   *full.Expander
 
 	// What was done since it was told to the policy.
 	spent   spent
@@ -160,7 +180,7 @@ type Expander struct {
 func Factory(sys system.System, o Options) (search.Factory, func() Report) {
 	p := newPolicy(sys, o)
 	return func() search.Expander {
-		e := &Expander{policy: p, vectors: cartesian.New(sys, o.Vectors), full: full.New(sys)}
+		e := &Expander{policy: p, by: p.reducer(o.Vectors), full: full.New(sys)}
 		p.expanders = append(p.expanders, e)
 		return e
 	}, p.report
@@ -168,27 +188,47 @@ func Factory(sys system.System, o Options) (search.Factory, func() Report) {
 
 // Counters returns the counts so far, those of the samples left out.
 func (e *Expander) Counters() search.Counters {
-	c, f := e.vectors.Counters(), e.full.Counters()
-	return search.Counters{
-		Transitions: c.Transitions + f.Transitions, Attempts: c.Attempts + f.Attempts,
-		EndedLoops: c.EndedLoops + f.EndedLoops, BlockedLoops: c.BlockedLoops + f.BlockedLoops,
+	c, f := e.by.vectors.Counters(), e.full.Counters()
+	c.Add(f)
+	if e.by.sets != nil {
+		c.Add(e.by.sets.Counters())
 	}
+	return c
+}
+
+// SaveMemory implements [search.Remembering].
+func (e *Expander) SaveMemory(w io.Writer) error {
+	if e.by.sets == nil {
+		return nil
+	}
+	return e.by.sets.SaveMemory(w)
+}
+
+// RestoreMemory implements [search.Remembering].
+func (e *Expander) RestoreMemory(r io.Reader) error {
+	if e.by.sets == nil {
+		return nil
+	}
+	return e.by.sets.RestoreMemory(r)
 }
 
 // tellEvery is how many states an expander expands before it tells the policy.
 const tellEvery = 32
 
-// Expand expands s by a cartesian vector or plainly.
+// Expand expands s by an ample set, by a cartesian vector, or plainly.
 func (e *Expander) Expand(s system.State, v search.Visitor) {
 	if _, searches := v.(search.Coverer); !searches {
 		// A trace is rebuilt, and nobody knows how s was expanded.
-		e.vectors.Expand(s, v)
+		e.by.vectors.Expand(s, v)
+		if e.by.sets != nil {
+			e.by.sets.Expand(s, v)
+		}
 		e.full.Expand(s, v)
 		return
 	}
-	way := plainly
-	switch c := e.policy.o.Choice; {
-	case c == Measured || c == Early:
+	way, sets := reduced, false
+	switch c := e.policy.o.Choice; c {
+	case Measured, Early:
 		if e.pending == tellEvery || c == Early {
 			e.policy.add(&e.spent)
 			e.spent, e.pending = spent{}, 0
@@ -196,8 +236,12 @@ func (e *Expander) Expand(s system.State, v search.Visitor) {
 		}
 		e.pending++
 		way = e.policy.way()
-	case c.vector(s):
-		way = byVectors
+		sets = way == reduced && e.by.due()
+	default:
+		way, sets = c.draw(s)
+	}
+	if sets && e.by.set(s, v, &e.spent, &e.policy.costs) {
+		return
 	}
 	if way == plainly {
 		before := e.full.Counters()
@@ -205,6 +249,59 @@ func (e *Expander) Expand(s system.State, v search.Visitor) {
 		e.spent.plain(&e.policy.costs, e.full.Counters(), before)
 		return
 	}
-	e.vectors.Expand(s, v)
-	e.spent.vector(&e.policy.costs, e.vectors.Effort())
+	e.by.vectors.Expand(s, v)
+	e.spent.vector(&e.policy.costs, e.by.vectors.Effort())
+}
+
+// reducer expands states by ample sets and by vectors.
+type reducer struct {
+	sets    *ample.Expander // nil if there are none
+	vectors *cartesian.Expander
+
+	tried, found int // attempts to find a set
+	rests, rest  int // for so many states there is none; for how many the last time
+}
+
+const (
+	// After so many attempts it is decided whether it goes on with them, if so few were in vain.
+	attempts = 64
+	fewest   = 3
+	// It rests for so many states at most.
+	longest = 16 * attempts
+)
+
+// due tells whether an ample set is looked for. Where there are hardly any, that is seldom.
+func (r *reducer) due() bool {
+	if r.sets == nil {
+		return false
+	}
+	if r.rests > 0 {
+		r.rests--
+		return false
+	}
+	if r.tried >= attempts {
+		enough := r.found >= fewest
+		r.tried, r.found = 0, 0
+		if !enough {
+			r.rest = min(max(attempts, 2*r.rest), longest)
+			r.rests = r.rest
+			return false
+		}
+		r.rest = 0
+	}
+	return true
+}
+
+// set expands s by an ample set, if there is one.
+func (r *reducer) set(s system.State, v search.Visitor, spent *spent, costs *costs) bool {
+	if r.sets == nil {
+		return false
+	}
+	found := r.sets.Reduce(s, v)
+	r.tried++
+	if found {
+		r.found++
+	}
+	spent.set(costs, r.sets.Effort(), found)
+	return found
 }

@@ -135,7 +135,7 @@ func TestMeasured(t *testing.T) {
 				f, report := auto.Factory(c.sys, auto.Options{})
 				res := run(t, c.sys, f, 1)
 				r := report()
-				if r.CartesianStates+r.FullStates != res.States {
+				if r.AmpleStates+r.CartesianStates+r.FullStates != res.States {
 					t.Errorf("%d and %d states were expanded, %d are covered", r.CartesianStates,
 						r.FullStates, res.States)
 				}
@@ -181,7 +181,7 @@ func TestPhases(t *testing.T) {
 // violations and deadlocks are reached as by the full search.
 func TestMixtures(t *testing.T) {
 	n := cmp.Or(*mixtures, sample.Of(37, 200, 1500))
-	mixed, plain, refused, large := 0, 0, 0, 0
+	mixed, plain, sets, refused, large := 0, 0, 0, 0, 0
 	for i := range n {
 		seed := uint64(i)
 		r := rand.New(rand.NewPCG(seed, 41))
@@ -234,7 +234,11 @@ func TestMixtures(t *testing.T) {
 			if d := oracle.Diff(want, got); d != "" || !res.Exhaustive {
 				t.Errorf("%d, %v, %d workers: %s %s", seed, c.choice, c.workers, d, res.Reason)
 			}
-			if rep := report(); rep.FullStates > 0 {
+			rep := report()
+			if rep.AmpleStates > 0 {
+				sets++
+			}
+			if rep.FullStates > 0 {
 				plain++
 				if rep.CartesianStates > 0 {
 					mixed++
@@ -242,8 +246,9 @@ func TestMixtures(t *testing.T) {
 			}
 		}
 	}
-	if mixed < n/4 {
-		t.Errorf("only %d of %d searches were mixtures, %d plain", mixed, 4*n, plain)
+	if mixed < n/4 || sets < n/4 {
+		t.Errorf("only %d of %d searches were mixtures, %d plain, %d with ample sets", mixed, 4*n,
+			plain, sets)
 	}
 	t.Logf(
 		"%d mixtures among searches of %d systems; %d were refused by the language, %d too large",

@@ -3,6 +3,7 @@ package auto
 import (
 	"cpor/cartesian"
 	"cpor/engine/search"
+	"cpor/engine/search/ample"
 	"cpor/system"
 )
 
@@ -15,6 +16,7 @@ const (
 	costStep   = 100 // to execute a transition, and to take it back
 	costCopy   = 100 // to load the state once more, for a prefix of more than one transition
 	costEnd    = 30  // to write an end down and to look for it in the covered set
+	costAsk    = 15  // to ask what a thread may do to another one
 	costAccess = 50  // to write an access down and to compare it with those of other prefixes
 )
 
@@ -45,12 +47,19 @@ func (c *costs) ofPlain(d search.Counters) uint64 {
 	return c.state + c.step*(d.Transitions+d.EndedLoops) + costEnd*(d.Transitions-d.BlockedLoops)
 }
 
+// ofSet returns the cost of an attempt to find an ample set, and that of the plain expansion of its
+// state.
+func (c *costs) ofSet(e ample.Effort) (set, plain uint64) {
+	return uint64(costStep*e.Steps + costEnd*e.Ends + costAsk*e.Questions),
+		c.state + c.step*uint64(e.FullSteps) + costEnd*uint64(e.FullEnds)
+}
+
 // way is how a state is expanded.
 type way int32
 
 // The ways.
 const (
-	byVectors way = iota
+	reduced way = iota // by an ample set, or else by a vector
 	plainly
 )
 
@@ -58,16 +67,30 @@ const (
 type spent struct {
 	states  [2]uint64 // expanded, by the way
 	work    uint64    // cost
-	vectors uint64    // cost of the vectors alone
+	vectors uint64    // cost of the reduced expansions alone
 	instead uint64    // what plain expansions of the same states would have cost
+	sets    uint64    // states that were expanded by ample sets
 }
 
 func (s *spent) vector(costs *costs, e cartesian.Effort) {
 	c, p := costs.ofVector(e)
-	s.states[byVectors]++
+	s.states[reduced]++
 	s.work += c
 	s.vectors += c
 	s.instead += p
+}
+
+// set adds an attempt to find an ample set, which found one or is made in vain.
+func (s *spent) set(costs *costs, e ample.Effort, found bool) {
+	c, p := costs.ofSet(e)
+	if found {
+		c += costState
+		s.states[reduced]++
+		s.sets++
+		s.instead += p
+	}
+	s.work += c
+	s.vectors += c
 }
 
 func (s *spent) plain(costs *costs, after, before search.Counters) {
@@ -86,4 +109,5 @@ func (s *spent) add(t *spent) {
 	s.work += t.work
 	s.vectors += t.vectors
 	s.instead += t.instead
+	s.sets += t.sets
 }

@@ -3,11 +3,15 @@ package auto
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
+	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/search"
+	"cpor/engine/search/ample"
+	"cpor/engine/search/full"
 	"cpor/internal/human"
 	"cpor/system"
 )
@@ -34,14 +38,18 @@ const (
 	// Plain expansion is chosen if vectors cost this much of it, and given up if they
 	// promise that twice in succession.
 	worse, better = 1.04, 0.7
+	// It is if it has at least twice the states, for which memory pays, too.
+	dear, cheap = 1.5, 1.0
+	twice       = 0.5
 	// Below this, vectors are so much better that sampling rests.
 	clear = 0.8
 )
 
 // policy is how the expanders of one search choose.
 type policy struct {
-	sys system.System
-	o   Options
+	sys  system.System
+	o    Options
+	sets func() *ample.Expander // nil if there are none
 
 	expanders []*Expander // of all workers
 
@@ -67,36 +75,59 @@ type policy struct {
 
 // Change is a choice that was made.
 type Change struct {
-	// Cartesian tells what was chosen: vectors, or plain expansion.
+	// Cartesian tells what was chosen: reduction, or plain expansion.
 	Cartesian bool `json:"cartesian"`
 	// States is the number of states that had been expanded.
 	States uint64 `json:"states"`
-	// Ratio is by how much vectors were estimated to cost more than plain expansion.
+	// Ratio is by how much reduction was estimated to cost more than plain expansion.
 	Ratio float64 `json:"ratio"`
 }
 
 // Report tells what a search has chosen.
 type Report struct {
-	// CartesianStates and FullStates were expanded by vectors and plainly.
+	// AmpleStates, CartesianStates and FullStates were expanded by ample sets, by vectors, and
+	// plainly.
+	AmpleStates     uint64 `json:"ample_states"`
 	CartesianStates uint64 `json:"cartesian_states"`
 	FullStates      uint64 `json:"full_states"`
-	// Ratio is the last estimate of the cost of vectors by that of plain expansion, 0
+	// Ratio is the last estimate of the cost of reduction by that of plain expansion, 0
 	// if the search was too short for one.
 	Ratio float64 `json:"ratio"`
-	// Changes are the choices after the first, which is vectors.
+	// Changes are the choices after the first, which is reduction.
 	Changes []Change `json:"changes"`
 	// Sampled is the part of the work that went into samples.
 	Sampled float64 `json:"sampled"`
 }
 
 func newPolicy(sys system.System, o Options) *policy {
-	p := &policy{sys: sys, o: o, first: first, costs: costsOf(sys)}
+	p := &policy{sys: sys, o: o, first: first, costs: costsOf(sys), sets: setsOf(sys, o)}
 	if o.Choice == Early {
 		p.first = 50 * costStep
 	}
 	p.estimate = p.first
 	p.next.Store(p.first / 4)
 	return p
+}
+
+// setsOf returns what makes the expanders of ample sets that share a memory; nil if there are none.
+func setsOf(sys system.System, o Options) func() *ample.Expander {
+	if _, orbits := sys.(search.Quotient); orbits || o.NoSets {
+		return nil
+	}
+	sets, err := ample.Sets(sys, o.Vectors.Check)
+	if err != nil {
+		return nil
+	}
+	return sets
+}
+
+// reducer returns what one worker expands states by.
+func (p *policy) reducer(o cartesian.Options) reducer {
+	r := reducer{vectors: cartesian.New(p.sys, o)}
+	if p.sets != nil {
+		r.sets = p.sets()
+	}
+	return r
 }
 
 // way returns how a state is to be expanded now.
@@ -131,10 +162,10 @@ func (p *policy) look(s system.State, v search.Visitor) {
 // lookAhead is look while vectors are chosen.
 func (p *policy) lookAhead(s system.State, v search.Visitor, stopped func() bool) {
 	work := p.spent.work
-	var ratio float64
+	var ratio, share float64
 	if len(p.changes) > 0 {
 		// The covered set has states that vectors would have left out.
-		ratio = p.compare(s, stopped)
+		ratio, share = p.compare(s, stopped)
 	} else {
 		if p.sample == nil {
 			p.begin()
@@ -148,8 +179,8 @@ func (p *policy) lookAhead(s system.State, v search.Visitor, stopped func() bool
 		}
 		if c, ok := v.(search.Covers); ok {
 			if instead := p.spent.instead - p.begun.instead; instead > 0 {
-				ratio = float64(p.spent.vectors-p.begun.vectors) / float64(
-					instead) * p.sample.share(c.Covered)
+				share = p.sample.share(c.Covered)
+				ratio = float64(p.spent.vectors-p.begun.vectors) / float64(instead) * share
 			}
 		}
 	}
@@ -161,7 +192,11 @@ func (p *policy) lookAhead(s system.State, v search.Visitor, stopped func() bool
 		return
 	}
 	was := p.steady
-	p.steady = min(p.former, p.last, ratio) > worse && ratio >= settled*max(p.last, p.former)
+	bar := worse
+	if share < twice {
+		bar = dear
+	}
+	p.steady = min(p.former, p.last, ratio) > bar && ratio >= settled*max(p.last, p.former)
 	if was && p.steady && work >= enough*p.first {
 		p.change(plainly, ratio)
 		return
@@ -193,16 +228,22 @@ func (p *policy) begin() {
 	p.sample.put(p.root)
 }
 
-func (p *policy) empty(vectors bool) *sample {
-	o := p.o.Vectors
-	o.IgnoreDeadlocks, o.Check = true, nil
-	of := &o
-	if !vectors {
-		of = nil
-	}
-	s, err := newSample(p.sys, of)
+func (p *policy) empty(reduces bool) *sample {
+	s, err := newSample(p.sys)
 	if err != nil {
 		panic(fmt.Sprintf("auto: a sample without a limit has no store: %v", err))
+	}
+	if !reduces {
+		s.plain = full.New(p.sys)
+		return s
+	}
+	o := p.o.Vectors
+	o.IgnoreDeadlocks, o.Check = true, nil
+	s.by = &reducer{vectors: cartesian.New(p.sys, o)}
+	if p.sets != nil {
+		private := p.o
+		private.Vectors = o
+		s.by.sets = setsOf(p.sys, private)()
 	}
 	return s
 }
@@ -210,21 +251,25 @@ func (p *policy) empty(vectors bool) *sample {
 // lookBack is look while plain expansion is chosen: would vectors take less from here?
 func (p *policy) lookBack(s system.State, stopped func() bool) {
 	p.next.Store(2 * p.spent.work)
-	ratio := p.compare(s, stopped)
+	ratio, share := p.compare(s, stopped)
 	if ratio == 0 {
 		return
 	}
+	bar := better
+	if share < twice {
+		bar = cheap
+	}
 	// From one state vectors may save much that the others in the work set do not.
-	if p.last > 0 && max(p.last, ratio) < better {
-		p.change(byVectors, ratio)
+	if p.last > 0 && max(p.last, ratio) < bar {
+		p.change(reduced, ratio)
 		return
 	}
 	p.last = ratio
 }
 
-// compare estimates how the costs of both ways are from s on, with samples of both; 0
-// if it cannot say.
-func (p *policy) compare(s system.State, stopped func() bool) float64 {
+// compare estimates how the costs of both ways are from s on, with samples of both, and which part
+// of the plain states reduction covers; 0 if it cannot say.
+func (p *policy) compare(s system.State, stopped func() bool) (ratio, share float64) {
 	vectors, plain := p.empty(true), p.empty(false)
 	vectors.put(s)
 	plain.put(s)
@@ -239,15 +284,16 @@ func (p *policy) compare(s system.State, stopped func() bool) float64 {
 	p.cost += vectors.work + plain.work
 	if stopped() || vectors.instead == 0 || vectors.done() && plain.done() &&
 		vectors.work < p.first {
-		return 0
+		return 0, 0
 	}
-	return float64(vectors.work) / float64(vectors.instead) * plain.share(vectors.covers)
+	share = plain.share(vectors.covers)
+	return float64(vectors.work) / float64(vectors.instead) * share, share
 }
 
 // change changes the way.
 func (p *policy) change(to way, ratio float64) {
-	p.changes = append(p.changes, Change{Cartesian: to == byVectors,
-		States: p.spent.states[byVectors] + p.spent.states[plainly], Ratio: ratio})
+	p.changes = append(p.changes, Change{Cartesian: to == reduced,
+		States: p.spent.states[reduced] + p.spent.states[plainly], Ratio: ratio})
 	p.sample, p.last, p.former, p.steady = nil, 0, 0, false
 	p.next.Store(4 * p.spent.work)
 	p.now.Store(int32(to))
@@ -261,8 +307,8 @@ func (p *policy) report() Report {
 	for _, e := range p.expanders {
 		all.add(&e.spent)
 	}
-	r := Report{CartesianStates: all.states[byVectors], FullStates: all.states[plainly],
-		Ratio: p.last, Changes: p.changes}
+	r := Report{AmpleStates: all.sets, CartesianStates: all.states[reduced] - all.sets,
+		FullStates: all.states[plainly], Ratio: p.last, Changes: p.changes}
 	if n := len(p.changes); p.last == 0 && n > 0 {
 		r.Ratio = p.changes[n-1].Ratio
 	}
@@ -274,23 +320,33 @@ func (p *policy) report() Report {
 
 // figure tells people and programs what was chosen.
 func (r Report) figure() engine.Figure {
+	var parts []string
+	part := func(what string, n uint64) {
+		if n > 0 {
+			parts = append(parts, what+" for "+human.Count(n))
+		}
+	}
+	part("ample sets", r.AmpleStates)
+	part("cartesian vectors", r.CartesianStates)
+	part("plain expansion", r.FullStates)
 	f := engine.Figure{Key: "auto", Value: r, Label: "chosen"}
-	switch {
-	case r.FullStates == 0:
-		f.Text = "cartesian vectors for all states"
-		return f
-	case len(r.Changes) == 0:
-		f.Text = fmt.Sprintf("cartesian vectors for %s states, plain expansion for %s",
-			human.Count(r.CartesianStates), human.Count(r.FullStates))
-		return f
+	switch len(parts) {
+	case 0:
+	case 1:
+		what, _, _ := strings.Cut(parts[0], " for ")
+		f.Text = what + " for all states"
+	default:
+		last := len(parts) - 1
+		f.Text = strings.Join(parts[:last], ", ") + " and " + parts[last] + " states"
 	}
-	c := r.Changes[len(r.Changes)-1]
-	what := fmt.Sprintf("plain expansion from state %s on: vectors cost %.2f times as much",
-		human.Count(c.States), c.Ratio)
-	if c.Cartesian {
-		what = fmt.Sprintf("cartesian vectors from state %s on again: they cost %.2f of plain "+
-			"expansion", human.Count(c.States), c.Ratio)
+	if n := len(r.Changes); n > 0 {
+		c := r.Changes[n-1]
+		what := "no reduction"
+		if c.Cartesian {
+			what = "reduction again"
+		}
+		f.Text += fmt.Sprintf("; %s from state %s on, at %.2f of the cost of the other",
+			what, human.Count(c.States), min(c.Ratio, 1/c.Ratio))
 	}
-	f.Text = what
 	return f
 }

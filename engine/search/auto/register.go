@@ -12,7 +12,7 @@ import (
 var choose = &engine.FlagOf[Choice]{
 	FlagInfo: engine.FlagInfo{
 		Name: "choose", Group: "What is searched:",
-		Usage: "`how` -por auto chooses between Cartesian vectors and plain expansion: measured " +
+		Usage: "`how` -por auto chooses between reduction and plain expansion: measured " +
 			"(default); to check that every choice finds the same, early (too soon), mixed or " +
 			"mixed:N (for each state by its hash)",
 		Values: []string{"measured", "early", "mixed"},
@@ -25,15 +25,17 @@ func init() {
 	reduction.Register(reduction.Reduction{
 		Entry: engine.Entry{
 			Name: "auto", Default: true,
-			Summary: "Cartesian reduction or none, whichever takes less time, measured during " +
-				"the search; preserves what cartesian preserves",
+			Summary: "ample sets where there are any, else Cartesian reduction, or none where " +
+				"they cost more than they save, measured during the search; preserves what " +
+				"cartesian preserves",
 			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps |
 				engine.Waits,
 			Reduces: true,
 			Flags:   []engine.Flag{choose},
 		},
 		Plan: func(t *engine.Task, report func(error)) *reduction.Plan {
-			o := Options{Vectors: cartesian.OptionsOf(t, report), Choice: choose.Of(t.Flags)}
+			o := Options{Vectors: cartesian.OptionsOf(t, report), Choice: choose.Of(t.Flags),
+				NoSets: t.Disk != "" || t.Ranks != nil}
 			chosen := func() Report { return Report{} }
 			return &reduction.Plan{
 				Factory: func(sys system.System) (search.Factory, error) {

@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"cpor/cartesian"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/statestore"
@@ -10,8 +9,8 @@ import (
 
 // sample is a search of its own, breadth first, that finds nothing: it measures.
 type sample struct {
-	plain   *full.Expander      // or
-	vectors *cartesian.Expander // the other is nil
+	plain *full.Expander // or
+	by    *reducer       // the other is nil
 
 	store   statestore.Store
 	session statestore.Session
@@ -26,29 +25,32 @@ type sample struct {
 	state   system.State
 }
 
-// newSample returns an empty sample of plain expansions, or of vectors.
-func newSample(sys system.System, o *cartesian.Options) (*sample, error) {
+// newSample returns an empty sample, without what expands its states.
+func newSample(sys system.System) (*sample, error) {
 	store, err := statestore.New(statestore.Options{Kind: statestore.Tree, Workers: 1})
 	if err != nil {
 		return nil, err
 	}
-	s := &sample{store: store, session: store.NewSession(), weights: costsOf(sys)}
-	if o == nil {
-		s.plain = full.New(sys)
-	} else {
-		s.vectors = cartesian.New(sys, *o)
-	}
-	return s, nil
+	return &sample{store: store, session: store.NewSession(), weights: costsOf(sys)}, nil
 }
 
 // put covers a state.
-func (s *sample) put(state system.State) {
+func (s *sample) put(state system.State) (ref statestore.Ref, added bool) {
 	ref, added, err := s.session.Insert(state, s.from)
 	if err != nil {
 		s.broken = true
 	} else if added {
 		s.refs = append(s.refs, ref)
 	}
+	return ref, added
+}
+
+// Expanded implements search.Coverer.
+func (s *sample) Expanded() (ref statestore.Ref, initial bool) { return s.from, false }
+
+// Cover implements search.Coverer.
+func (s *sample) Cover(m *search.Move, arrive func(ref statestore.Ref, fresh bool) bool) {
+	arrive(s.put(m.End))
 }
 
 // Move implements search.Visitor.
@@ -74,20 +76,21 @@ func (s *sample) grow(work uint64, stopped func() bool) {
 	for s.work < work && !s.done() && !stopped() {
 		s.from = s.refs[len(s.costs)]
 		s.state = s.session.Load(s.from, s.state)
-		if s.vectors != nil {
-			s.vectors.Expand(s.state, s)
-			cost, instead := s.weights.ofVector(s.vectors.Effort())
-			s.work += cost
-			s.instead += instead
-			s.costs = append(s.costs, instead)
-			continue
-		}
-		before := s.plain.Counters()
-		s.plain.Expand(s.state, s)
 		var sp spent
-		sp.plain(&s.weights, s.plain.Counters(), before)
+		if s.by != nil {
+			if !s.by.due() || !s.by.set(s.state, s, &sp, &s.weights) {
+				s.by.vectors.Expand(s.state, s)
+				sp.vector(&s.weights, s.by.vectors.Effort())
+			}
+			s.instead += sp.instead
+			s.costs = append(s.costs, sp.instead)
+		} else {
+			before := s.plain.Counters()
+			s.plain.Expand(s.state, s)
+			sp.plain(&s.weights, s.plain.Counters(), before)
+			s.costs = append(s.costs, sp.work)
+		}
 		s.work += sp.work
-		s.costs = append(s.costs, sp.work)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"cpor/cartesian"
 	toy "cpor/testkit/toysystem"
 )
 
@@ -16,11 +15,9 @@ func TestSampleStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	sys := toy.Endless{System: inner}
-	for _, vectors := range []*cartesian.Options{nil, {IgnoreDeadlocks: true}} {
-		s, err := newSample(sys, vectors)
-		if err != nil {
-			t.Fatal(err)
-		}
+	p := newPolicy(sys, Options{})
+	for _, reduces := range []bool{false, true} {
+		s := p.empty(reduces)
 		s.put(sys.Initial()[0])
 		asked := 0
 		s.grow(1<<40, func() bool { asked++; return asked > 100 })
