@@ -163,10 +163,8 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 	res := r.res
 	res.Duration = time.Since(r.start)
 	res.Tests = []machine.TestRun{{Name: r.n.Test, Ended: true}}
-	if r.sys != nil {
-		if why, ok := r.sys.Skipped(); ok {
-			res.Tests = []machine.TestRun{{Name: r.n.Test, Skipped: true, Why: skipReason(why)}}
-		}
+	if why, ok := r.skipped(); ok {
+		res.Tests = []machine.TestRun{{Name: r.n.Test, Skipped: true, Why: skipReason(why)}}
 	}
 	if r.sys != nil {
 		res.Outside = r.sys.Outside()
@@ -194,16 +192,7 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps",
 			nativeSteps), stores}
 	case ctx.Err() != nil && (err != nil || res.Verdict != engine.Pass):
-		res.Verdict = engine.Incomplete
-		if res.Reason == "" {
-			res.Reason = r.over(ctx)
-		}
-		if r.sys != nil && r.sys.Cut() {
-			res.Reason += "; " + tooLarge
-		}
-		if out := r.outside(); out != "" {
-			res.Reason += "; " + out
-		}
+		res.Verdict, res.Reason = engine.Incomplete, r.stoppedBecause(ctx)
 		return res, nil
 	case err != nil:
 		return nil, err
@@ -215,6 +204,29 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		res.Verdict, res.Reason = engine.Incomplete, tooLarge
 	}
 	return res, nil
+}
+
+// stoppedBecause returns why an exploration did not come to its end, with what is missing besides.
+func (r *nativeRun) stoppedBecause(ctx context.Context) string {
+	reason := r.res.Reason
+	if reason == "" {
+		reason = r.over(ctx)
+	}
+	if r.sys != nil && r.sys.Cut() {
+		reason += "; " + tooLarge
+	}
+	if out := r.outside(); out != "" {
+		reason += "; " + out
+	}
+	return reason
+}
+
+// skipped tells whether the test skips itself, and why.
+func (r *nativeRun) skipped() (why string, ok bool) {
+	if r.sys == nil {
+		return "", false
+	}
+	return r.sys.Skipped()
 }
 
 // outside says that the test was sampled with the outside world; empty if it was not.
@@ -309,14 +321,7 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 	sys := r.sys.With(v)
 	r.res.Verdict, r.res.Reason, r.res.Failure = engine.Incomplete, "", nil
 	if r.o.Engine == Random {
-		if _, ok := ctx.Deadline(); !ok {
-			return mistake("random schedules never end: set -timeout")
-		}
-		_, err := r.sampling(ctx, sys, v, 0)
-		if err == nil && r.res.Failure == nil {
-			r.res.Reason = "random schedules cover nothing"
-		}
-		return err
+		return r.randomly(ctx, sys, v)
 	}
 	if stop, err := r.sampling(ctx, sys, v, 100); stop || err != nil {
 		return err
@@ -353,6 +358,18 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 		return err
 	}
 	return r.beside(ctx, sys, v, func(ctx context.Context) error { return r.bounds(ctx, v) })
+}
+
+// randomly runs random schedules until the time is over.
+func (r *nativeRun) randomly(ctx context.Context, sys *replay.System, v replay.View) error {
+	if _, ok := ctx.Deadline(); !ok {
+		return mistake("random schedules never end: set -timeout")
+	}
+	_, err := r.sampling(ctx, sys, v, 0)
+	if err == nil && r.res.Failure == nil {
+		r.res.Reason = "random schedules cover nothing"
+	}
+	return err
 }
 
 // beside runs a search, and random schedules beside it.

@@ -133,26 +133,7 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 	defer watching.Wait()
 	defer cancel()
 	defer r.stop(nil)
-	stateful := r.o.Engine == Full || r.o.Engine == Cartesian
-	switch {
-	case o.Workers < 0:
-		err = mistake("%d workers", o.Workers)
-	case stateful && p.Outcomes():
-		err = mistake("the engine %s does not collect outcomes; use dpor", r.o.Engine)
-	default:
-		switch r.o.Engine {
-		case Auto:
-			err = r.auto(ctx)
-		case DPOR:
-			_, err = r.dpor(ctx, r.p)
-		case Full, Cartesian:
-			err = r.stateful(ctx, r.o.Engine)
-		case Random:
-			err = r.random(ctx)
-		default:
-			err = mistake("there is no engine %s", r.o.Engine)
-		}
-	}
+	err = r.with(ctx, r.o.Engine)
 	r.stop(nil)
 	cancel()
 	watching.Wait()
@@ -167,13 +148,36 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 		err = nil
 		r.res.Verdict, r.res.Reason = engine.Incomplete, r.why(ctx, "interrupted")
 	}
-	if err == nil && p.GaveUp() != "" && r.res.Verdict != engine.Violated {
+	switch {
+	case err != nil || r.res.Verdict == engine.Violated:
+	case full && (r.res.Verdict == engine.Incomplete || p.GaveUp() != ""):
+		r.res.Verdict, r.res.Reason = engine.Incomplete, limit.Reason()
+	case p.GaveUp() != "":
 		r.res.Verdict, r.res.Reason = engine.Incomplete, p.GaveUp()
 	}
-	if full && err == nil && r.res.Verdict == engine.Incomplete {
-		r.res.Reason = limit.Reason()
-	}
 	return r.res, err
+}
+
+// with explores with one engine.
+func (r *run) with(ctx context.Context, e Engine) (err error) {
+	switch stateful := e == Full || e == Cartesian; {
+	case r.o.Workers < 0:
+		return mistake("%d workers", r.o.Workers)
+	case stateful && r.p.Outcomes():
+		return mistake("the engine %s does not collect outcomes; use dpor", e)
+	case stateful:
+		return r.stateful(ctx, e)
+	}
+	switch e {
+	case Auto:
+		return r.auto(ctx)
+	case DPOR:
+		_, err = r.dpor(ctx, r.p)
+		return err
+	case Random:
+		return r.random(ctx)
+	}
+	return mistake("there is no engine %s", e)
 }
 
 // halting ends the computations of a program when the time is over, unless a failure is being
@@ -254,16 +258,60 @@ func (r *run) options(ctx context.Context) engine.Options {
 
 // auto runs a few random schedules, then the search with more of them beside it.
 func (r *run) auto(ctx context.Context) error {
-	if !r.p.Outcomes() {
-		s := newSampler(r.p, r.o.Seed)
-		for i, until := 0, time.Now().Add(20*time.Millisecond); i < 100 &&
-			time.Now().Before(until); i++ {
-			if stop, err := r.sample(ctx, s, i); stop || err != nil {
-				return err
-			}
+	if stop, err := r.warmUp(ctx); stop || err != nil {
+		return err
+	}
+	s, err := r.searchBeside(ctx)
+	switch {
+	case err != nil || r.res.Verdict == engine.Violated || r.p.Unsupported() != nil ||
+		r.p.GaveUp() != "":
+		return err
+	case s.hit != nil:
+		return r.fail(s.hit)
+	case r.res.Verdict == engine.Pass:
+		return nil
+	case s.covered != nil:
+		return r.settle(s.covered)
+	case ctx.Err() != nil:
+		return nil
+	}
+	r.res.Endless = s.cyclic || s.goesOn == grows
+	if !r.res.Endless && r.o.Share > 0 {
+		return nil
+	}
+	if s.goesOn == grows {
+		r.res.Reason = "executions need not end, and no state repeats"
+	}
+	return r.without(ctx, s.cyclic)
+}
+
+// warmUp runs a few random schedules. It returns stop if there is nothing more to do.
+func (r *run) warmUp(ctx context.Context) (stop bool, err error) {
+	if r.p.Outcomes() {
+		return false, nil
+	}
+	s := newSampler(r.p, r.o.Seed)
+	until := time.Now().Add(20 * time.Millisecond)
+	for i := 0; i < 100 && time.Now().Before(until); i++ {
+		if stop, err := r.sample(ctx, s, i); stop || err != nil {
+			return true, err
 		}
 	}
-	// The search gets a part of the time; what is left goes to the bounds.
+	return false, nil
+}
+
+// searched is what a search has found out beside its result.
+type searched struct {
+	hit     *trace.Trace // a failure that a random schedule has found
+	goesOn  repeats      // whether executions come to an end
+	covered *covered     // a search with stored states that was done
+	cyclic  bool         // states repeat
+}
+
+// searchBeside searches, with random schedules and a look at whether states repeat beside it. The
+// search gets a part of the time; what is left goes to the bounds.
+func (r *run) searchBeside(ctx context.Context) (searched, error) {
+	var s searched
 	searching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if r.o.Timeout > 0 {
@@ -275,8 +323,6 @@ func (r *run) auto(ctx context.Context) error {
 		defer cancel()
 	}
 	var out *stateless.Result
-	var goesOn repeats
-	var beside *covered
 	hit, err := r.beside(searching, 1, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithCancel(ctx)
 		var probe sync.WaitGroup
@@ -286,10 +332,10 @@ func (r *run) auto(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 			case <-time.After(probeAfter):
-				if goesOn = r.comesAgain(ctx); goesOn == ends {
-					beside = r.cover(ctx)
+				if s.goesOn = r.comesAgain(ctx); s.goesOn == ends {
+					s.covered = r.cover(ctx)
 				}
-				if goesOn != ends || beside != nil {
+				if s.goesOn != ends || s.covered != nil {
 					cancel()
 				}
 			}
@@ -297,26 +343,14 @@ func (r *run) auto(ctx context.Context) error {
 		out, err = r.dpor(ctx, r.p)
 		return err
 	})
-	switch {
-	case err != nil || r.res.Verdict == engine.Violated || r.p.Unsupported() != nil ||
-		r.p.GaveUp() != "":
-		return err
-	case hit != nil:
-		return r.fail(hit)
-	case r.res.Verdict == engine.Pass:
-		return nil
-	case beside != nil:
-		return r.settle(beside)
-	case ctx.Err() != nil:
-		return nil
-	}
-	cyclic := goesOn == again || out != nil && strings.Contains(out.Reason, "cyclic")
-	if r.res.Endless = cyclic || goesOn == grows; !r.res.Endless && r.o.Share > 0 {
-		return nil
-	}
-	if goesOn == grows {
-		r.res.Reason = "executions need not end, and no state repeats"
-	}
+	s.hit = hit
+	s.cyclic = s.goesOn == again || out != nil && strings.Contains(out.Reason, "cyclic")
+	return s, err
+}
+
+// without goes on without a search that covers everything: with stored states if they repeat, else
+// with bounds.
+func (r *run) without(ctx context.Context, cyclic bool) error {
 	search := r.endless
 	if !cyclic {
 		search = func(ctx context.Context) error {
@@ -326,7 +360,7 @@ func (r *run) auto(ctx context.Context) error {
 			return r.bounds(ctx)
 		}
 	}
-	hit, err = r.beside(ctx, 2, search)
+	hit, err := r.beside(ctx, 2, search)
 	if err == nil && hit != nil && r.res.Verdict != engine.Violated {
 		return r.fail(hit)
 	}

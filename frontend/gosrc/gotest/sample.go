@@ -68,46 +68,38 @@ func (s *sampler) begin(p *gosrc.Program) {
 func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed, ended bool) {
 	s.begin(p)
 	pct := number%2 == 1
-	var changes []int
-	if pct {
-		for range number / 2 % 3 {
-			changes = append(changes, s.rand.IntN(s.length))
-		}
-	}
-	limit := min(max(shortSample, 2*s.shortest), s.limit)
-	for limit < s.limit && s.rand.IntN(longerBy) == 0 {
-		limit = min(longerBy*limit, s.limit)
-	}
+	changes := s.changes(pct, number)
+	limit := s.limitOf()
+	m := s.m.(*machine.Machine)
 	for look := firstLook; len(s.steps) < limit; {
-		s.m.(*machine.Machine).Forget()
+		m.Forget()
 		if len(s.steps) == look {
 			look *= 2
-			if lost(s.m.(*machine.Machine)) != nil {
+			if lost(m) != nil {
 				return true, true
 			}
 		}
 		if p.Halted() {
 			return false, false
 		}
-		if m := s.m.(*machine.Machine); m.Over() || s.tail && !m.Alive(0) {
+		if m.Over() || s.tail && !m.Alive(0) {
 			s.noteEnd()
 			return false, true
 		}
-		if len(s.steps)%16 == 15 &&
-			(ctx.Err() != nil || s.m.(*machine.Machine).Bytes() > maxGraph) {
+		if len(s.steps)%16 == 15 && (ctx.Err() != nil || m.Bytes() > maxGraph) {
 			return false, false
 		}
 		lower := pct && len(s.steps) < pctSteps && slices.Contains(changes, len(s.steps))
 		out := s.step(pct && len(s.steps) < pctSteps, lower)
 		if out.Kind != system.Moved {
-			some, _ := s.m.(*machine.Machine).Stuck()
+			some, _ := m.Stuck()
 			s.noteEnd()
 			return some && s.stuck(), true
 		}
 		if out.Violation != nil {
 			return true, true
 		}
-		if p.Unsupported() != nil || p.GaveUp() != "" || p.Halted() {
+		if abandoned(p) {
 			return false, false
 		}
 	}
@@ -115,6 +107,31 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 		s.limit = min(longerBy*s.limit, maxSample)
 	}
 	return false, false
+}
+
+// abandoned reports whether nothing more can be learned from an execution.
+func abandoned(p *gosrc.Program) bool {
+	return p.Unsupported() != nil || p.GaveUp() != "" || p.Halted()
+}
+
+// changes draws the steps at which a priority is lowered, which probabilistic concurrency testing
+// has.
+func (s *sampler) changes(pct bool, number int) (steps []int) {
+	if pct {
+		for range number / 2 % 3 {
+			steps = append(steps, s.rand.IntN(s.length))
+		}
+	}
+	return steps
+}
+
+// limitOf draws how long an execution may be: mostly not much longer than the shortest.
+func (s *sampler) limitOf() int {
+	limit := min(max(shortSample, 2*s.shortest), s.limit)
+	for limit < s.limit && s.rand.IntN(longerBy) == 0 {
+		limit = min(longerBy*limit, s.limit)
+	}
+	return limit
 }
 
 // noteEnd notes how long an execution was that has ended.

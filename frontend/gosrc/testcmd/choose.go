@@ -37,64 +37,100 @@ const (
 // not over (its executions do not end, or depend on more than their schedule) goes back to the
 // interpreter.
 func (s *session) either(w *work, test string) (res *gotest.Result, machine string, err error) {
-	begin := time.Now()
-	used := func() time.Duration { return time.Since(begin) - s.building }
-	over := func() bool { return s.ctx.Err() != nil || s.timeout > 0 && used() >= s.timeout }
-	keep := func(r *gotest.Result, by string, e error) {
-		if res != nil && res.Release != nil {
-			res.Release()
-		}
-		res, machine, err = r, by, e
-	}
-	refused := w.compiled == nil
-	if !refused && !w.native {
-		share := settle
-		if s.timeout > 0 {
-			share = min(share, s.timeout/settleShare)
-		}
-		r, e := s.interpret(w.compiled, test, 0, share)
-		if keep(r, interpreted, e); settled(res, err) || over() {
-			return res, machine, err
-		}
-		refused = err != nil
-	}
-	if !w.lacking {
-		r, e := s.native(w.p, test, used())
-		needs, none := new(gotest.NeedsInterpreter), new(noMachine)
-		switch {
-		case errors.As(e, &none):
-			w.lacking = true
-			if refused && err != nil {
-				err = fmt.Errorf("%w; natively: %w", err, e)
-			} else if refused {
-				err = e
-			}
-		case errors.As(e, &needs):
-			if res == nil {
-				keep(&gotest.Result{Verdict: engine.Incomplete, Reason: needs.Why}, nativeMachine,
-					nil)
-			}
-		default:
-			w.native = true
-			if e == nil || refused {
-				if e != nil && err != nil {
-					e = fmt.Errorf("%w; natively: %w", err, e)
-				}
-				keep(r, nativeMachine, e)
-			}
-			if settled(r, e) || r != nil && !r.Diverges {
-				return res, machine, err
-			}
+	a := &attempts{session: s, w: w, test: test, begin: time.Now(), refused: w.compiled == nil}
+	if !a.interpretFirst() && !a.natively() && !a.refused && !a.over() {
+		// With all the time that is left.
+		r, e := s.interpret(w.compiled, test, a.used(), 0)
+		if settled(r, e) || a.res == nil || a.err != nil {
+			a.keep(r, interpreted, e)
 		}
 	}
-	if refused || over() {
-		return res, machine, err
+	return a.res, a.machine, a.err
+}
+
+// attempts are the explorations of a test by both machines.
+type attempts struct {
+	*session
+	w       *work
+	test    string
+	begin   time.Time
+	refused bool // by the interpreter
+	// What is known of the test, and from which machine.
+	res     *gotest.Result
+	machine string
+	err     error
+}
+
+func (a *attempts) used() time.Duration { return time.Since(a.begin) - a.building }
+
+func (a *attempts) over() bool {
+	return a.ctx.Err() != nil || a.timeout > 0 && a.used() >= a.timeout
+}
+
+func (a *attempts) keep(r *gotest.Result, by string, err error) {
+	if a.res != nil && a.res.Release != nil {
+		a.res.Release()
 	}
-	// With all the time that is left.
-	if r, e := s.interpret(w.compiled, test, used(), 0); settled(r, e) || res == nil || err != nil {
-		keep(r, interpreted, e)
+	a.res, a.machine, a.err = r, by, err
+}
+
+// interpretFirst explores with the interpreter for a while, unless another test of the package has
+// needed the native machine. It returns true if that settles the test or the time is over.
+func (a *attempts) interpretFirst() bool {
+	if a.refused || a.w.native {
+		return false
 	}
-	return res, machine, err
+	share := settle
+	if a.timeout > 0 {
+		share = min(share, a.timeout/settleShare)
+	}
+	a.keep(a.interpretedFor(share))
+	if settled(a.res, a.err) || a.over() {
+		return true
+	}
+	a.refused = a.err != nil
+	return false
+}
+
+func (a *attempts) interpretedFor(share time.Duration) (*gotest.Result, string, error) {
+	r, err := a.interpret(a.w.compiled, a.test, 0, share)
+	return r, interpreted, err
+}
+
+// natively explores with the native machine. It returns true if the interpreter could add nothing.
+func (a *attempts) natively() bool {
+	if a.w.lacking {
+		return false
+	}
+	r, err := a.native(a.w.p, a.test, a.used())
+	needs, none := new(gotest.NeedsInterpreter), new(noMachine)
+	switch {
+	case errors.As(err, &none):
+		a.w.lacking = true
+		if a.refused {
+			a.err = alsoNative(a.err, err)
+		}
+		return false
+	case errors.As(err, &needs):
+		if a.res == nil {
+			a.keep(&gotest.Result{Verdict: engine.Incomplete, Reason: needs.Why}, nativeMachine, nil)
+		}
+		return false
+	}
+	a.w.native = true
+	if err == nil || a.refused {
+		err = alsoNative(a.err, err)
+		a.keep(r, nativeMachine, err)
+	}
+	return settled(r, err) || r != nil && !r.Diverges
+}
+
+// alsoNative returns the error of the native machine, with that of the interpreter before it.
+func alsoNative(interpreted, native error) error {
+	if interpreted == nil || native == nil {
+		return native
+	}
+	return fmt.Errorf("%w; natively: %w", interpreted, native)
 }
 
 // settled tells whether no other machine has to be asked: there is a verdict, or only states that

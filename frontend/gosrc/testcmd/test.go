@@ -77,14 +77,8 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 	if len(pkgs) == 0 {
 		return mistake("no packages: %s", strings.Join(c.patterns, " "))
 	}
-	if command == "run" {
-		if len(pkgs) > 1 {
-			return mistake("one main package at a time, not %d", len(pkgs))
-		}
-		if p := pkgs[0]; p.Name != "main" && len(p.Errors) == 0 {
-			return mistake("%s is package %s; want a package main (cpor test explores the tests "+
-				"of others)", p.Path, p.Name)
-		}
+	if err := c.runnable(pkgs); err != nil {
+		return mistake("%v", err)
 	}
 	for _, p := range pkgs {
 		if ctx.Err() != nil || c.failFast && s.failed > 0 {
@@ -98,12 +92,32 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 	if s.traceErr != nil {
 		return mistake("-trace: %v", s.traceErr)
 	}
+	return s.exitCode()
+}
+
+// runnable refuses what cpor run cannot run.
+func (c *config) runnable(pkgs []*gosrc.Package) error {
+	if c.command != "run" {
+		return nil
+	}
+	if len(pkgs) > 1 {
+		return fmt.Errorf("one main package at a time, not %d", len(pkgs))
+	}
+	if p := pkgs[0]; p.Name != "main" && len(p.Errors) == 0 {
+		return fmt.Errorf("%s is package %s; want a package main (cpor test explores the tests "+
+			"of others)", p.Path, p.Name)
+	}
+	return nil
+}
+
+// exitCode returns the exit code: the worst of the tests'.
+func (s *session) exitCode() int {
 	switch {
 	case s.failed > 0:
 		return exitFailure
 	case s.refused > 0:
 		return exitMistake
-	case s.incomplete > 0 || ctx.Err() != nil:
+	case s.incomplete > 0 || s.ctx.Err() != nil:
 		return exitIncomplete
 	}
 	return exitPass
@@ -165,21 +179,9 @@ func (s *session) pkg(p *gosrc.Package) {
 		}
 		return
 	}
-	var tests []gosrc.TestFunc
-	if s.command == "test" {
-		for _, t := range p.Tests() {
-			switch {
-			case s.listRE != nil:
-				if s.listRE.MatchString(t.Name) {
-					s.out.listed(p.Path, t.Name)
-				}
-			case s.selected(t.Name):
-				tests = append(tests, t)
-			}
-		}
-		if s.listRE != nil {
-			return
-		}
+	tests, only := s.chosen(p)
+	if only {
+		return
 	}
 	if len(p.Errors) > 0 {
 		s.refused++
@@ -211,15 +213,37 @@ func (s *session) pkg(p *gosrc.Package) {
 		s.out.broken(p.Path, []error{err})
 		return
 	}
-	var done []outcome
+	done, left := s.each(w, tests)
+	s.out.end(p.Path, done, left, time.Since(begin))
+}
+
+// chosen returns the tests to explore; listed: they were only to be listed, which is done.
+func (s *session) chosen(p *gosrc.Package) (tests []gosrc.TestFunc, listed bool) {
+	if s.command != "test" {
+		return nil, false
+	}
+	for _, t := range p.Tests() {
+		switch {
+		case s.listRE != nil:
+			if s.listRE.MatchString(t.Name) {
+				s.out.listed(p.Path, t.Name)
+			}
+		case s.selected(t.Name):
+			tests = append(tests, t)
+		}
+	}
+	return tests, s.listRE != nil
+}
+
+// each explores tests, or a main function, one after another. It returns how many were left when
+// the session was interrupted.
+func (s *session) each(w *work, tests []gosrc.TestFunc) (done []outcome, left int) {
 	if s.command == "run" {
 		done = append(done, s.one(w, ""))
 	}
-	left := 0
 	for i, t := range tests {
 		if s.ctx.Err() != nil {
-			left = len(tests) - i
-			break
+			return done, len(tests) - i
 		}
 		if s.failFast && s.failed > 0 {
 			break
@@ -229,7 +253,7 @@ func (s *session) pkg(p *gosrc.Package) {
 			w.compiled.Tidy()
 		}
 	}
-	s.out.end(p.Path, done, left, time.Since(begin))
+	return done, 0
 }
 
 // compile compiles a package. An interruption does not wait for it: the command is about to end.
