@@ -105,19 +105,7 @@ func (g *generator) model() {
 		g.line("var m [%d]mutex", g.mutex)
 	}
 	if g.Channels {
-		for i := range 1 + g.r.IntN(2) {
-			lo := 1
-			if g.Rendezvous {
-				lo = 0
-			}
-			n := lo + g.r.IntN(3-lo)
-			if n == 0 {
-				g.line("var c%d chan uint2", i)
-			} else {
-				g.line("var c%d = make(chan uint2, %d)", i, n)
-			}
-			g.chans = append(g.chans, fmt.Sprintf("c%d", i))
-		}
+		g.channels()
 	}
 	if g.Monitors {
 		g.line("monitor mo")
@@ -143,6 +131,35 @@ func (g *generator) model() {
 	for i := range types {
 		g.thread(fmt.Sprintf("T%d", i), g.Statements)
 	}
+	own := g.initial(types)
+	if g.Invariants && g.one(3) {
+		g.line("invariant inv { %s }", g.invariant())
+		if own.IntN(2) == 0 {
+			g.line("invariant too { %s != %d || x < 3 }", pick(g, g.shared), own.IntN(4))
+		}
+	}
+}
+
+// channels declares channels.
+func (g *generator) channels() {
+	for i := range 1 + g.r.IntN(2) {
+		lo := 1
+		if g.Rendezvous {
+			lo = 0
+		}
+		n := lo + g.r.IntN(3-lo)
+		if n == 0 {
+			g.line("var c%d chan uint2", i)
+		} else {
+			g.line("var c%d = make(chan uint2, %d)", i, n)
+		}
+		g.chans = append(g.chans, fmt.Sprintf("c%d", i))
+	}
+}
+
+// initial writes init, which starts threads of so many types. It returns a source of random numbers
+// for what was added later.
+func (g *generator) initial(types int) (own *rand.Rand) {
 	g.line("init {")
 	g.indent++
 	if g.one(3) {
@@ -155,7 +172,7 @@ func (g *generator) model() {
 		g.line("go T%d(%d)", g.r.IntN(types), g.r.IntN(3))
 	}
 	// From a source of its own, so that all else of a seed's model stays as it is.
-	own := rand.New(rand.NewPCG(uint64(g.b.Len()), 77))
+	own = rand.New(rand.NewPCG(uint64(g.b.Len()), 77))
 	if g.Choices && own.IntN(4) == 0 {
 		g.line("choose {")
 		g.line("case:")
@@ -165,12 +182,7 @@ func (g *generator) model() {
 	}
 	g.indent--
 	g.line("}")
-	if g.Invariants && g.one(3) {
-		g.line("invariant inv { %s }", g.invariant())
-		if own.IntN(2) == 0 {
-			g.line("invariant too { %s != %d || x < 3 }", pick(g, g.shared), own.IntN(4))
-		}
-	}
+	return own
 }
 
 func (g *generator) invariant() string {

@@ -180,36 +180,7 @@ func (g *writer) program() string {
 	calls := slices.ContainsFunc([]string{"meet", "act", "two", "f"}, func(f string) bool {
 		return words(parts[0])[f]
 	})
-	part(func() {
-		g.b.WriteString("init {\n")
-		g.c.init = true
-		if g.one(4) {
-			g.body(1 + g.n(2))
-		}
-		me := func() string { return "" }
-		if g.named {
-			g.f("var w0, w1 Pid")
-			g.f("for w := range Pid {")
-			g.f("\tif w0 == nil { w0 = w } else { w1 = w }")
-			g.f("}")
-			g.c.pids = []string{"w0", "w1"}
-			me = func() string { return ", " + of(g, "w0", "w1") }
-		}
-		for i := range 1 + g.n(g.size.Threads) {
-			g.f("go T%d(%d%s)", i%kinds, g.n(3), me())
-		}
-		switch {
-		case g.size.Threads <= 1 || !g.one(2):
-		case g.one(8): // again and again: what counts the threads of a kind has to see it
-			g.f("laps := 0")
-			g.f("back: go T0(1%s)", me())
-			g.f("laps++")
-			g.f("if laps < 2 { goto back }")
-		default:
-			g.f("go T0(1%s)", me())
-		}
-		g.b.WriteString("}\n")
-	})
+	part(func() { g.initial(kinds) })
 	if calls && g.one(4) {
 		g.here = true
 		at := "!T0[0]@here"
@@ -236,32 +207,71 @@ func (g *writer) program() string {
 		if !words(strings.Join(parts, ""))[fn.name] {
 			continue
 		}
-		part(func() {
-			g.b.WriteString(fn.head)
-			g.c.ints, g.c.function = []string{"n"}, fn.name
-			switch fn.name {
-			case "meet":
-				g.c.meets, g.c.results = true, 1
-			case "two":
-				g.c.results = 2
-			case "f", "look", "see", "mk":
-				g.c.results = 1
-			}
-			g.c.still = fn.name == "look" || fn.name == "see"
-			if g.here && !g.c.still {
-				g.f("here:")
-				g.plain()
-			}
-			g.body(2)
-			if g.c.results > 0 {
-				g.giveBack()
-			}
-			g.b.WriteString("}\n")
-		})
+		part(func() { g.called(fn.head, fn.name) })
 	}
 	text := strings.Join(parts, "")
+	return strings.Join(g.declared(text), "\n") + "\n" + text
+}
+
+// initial writes init, which starts threads of so many kinds.
+func (g *writer) initial(kinds int) {
+	g.b.WriteString("init {\n")
+	g.c.init = true
+	if g.one(4) {
+		g.body(1 + g.n(2))
+	}
+	me := func() string { return "" }
+	if g.named {
+		g.f("var w0, w1 Pid")
+		g.f("for w := range Pid {")
+		g.f("\tif w0 == nil { w0 = w } else { w1 = w }")
+		g.f("}")
+		g.c.pids = []string{"w0", "w1"}
+		me = func() string { return ", " + of(g, "w0", "w1") }
+	}
+	for i := range 1 + g.n(g.size.Threads) {
+		g.f("go T%d(%d%s)", i%kinds, g.n(3), me())
+	}
+	switch {
+	case g.size.Threads <= 1 || !g.one(2):
+	case g.one(8): // again and again: what counts the threads of a kind has to see it
+		g.f("laps := 0")
+		g.f("back: go T0(1%s)", me())
+		g.f("laps++")
+		g.f("if laps < 2 { goto back }")
+	default:
+		g.f("go T0(1%s)", me())
+	}
+	g.b.WriteString("}\n")
+}
+
+// called writes a function, or a thread, that others name.
+func (g *writer) called(head, name string) {
+	g.b.WriteString(head)
+	g.c.ints, g.c.function = []string{"n"}, name
+	switch name {
+	case "meet":
+		g.c.meets, g.c.results = true, 1
+	case "two":
+		g.c.results = 2
+	case "f", "look", "see", "mk":
+		g.c.results = 1
+	}
+	g.c.still = name == "look" || name == "see"
+	if g.here && !g.c.still {
+		g.f("here:")
+		g.plain()
+	}
+	g.body(2)
+	if g.c.results > 0 {
+		g.giveBack()
+	}
+	g.b.WriteString("}\n")
+}
+
+// declared returns the declarations of what a text names, and of what these name.
+func (g *writer) declared(text string) (decls []string) {
 	used := words(text)
-	var decls []string
 	for i := len(declarations) - 1; i >= 0; i-- {
 		if d := declarations[i]; used[d.name] {
 			decls = append(decls, of(g, d.text...))
@@ -269,7 +279,7 @@ func (g *writer) program() string {
 		}
 	}
 	slices.Reverse(decls)
-	return strings.Join(decls, "\n") + "\n" + strings.Join(parts, "")
+	return decls
 }
 
 // body writes up to n statements.

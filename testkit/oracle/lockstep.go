@@ -56,12 +56,11 @@ const patience = 1 << 16
 // a transition has more passes of loops than the walker has patience for.
 func Lockstep(name, text string, most int) (sem *Semantics, diff string, err error) {
 	defer func() {
-		switch end := recover(); end {
-		case nil:
-		case treewalk.ErrPatience:
+		if end := recover(); end != nil {
+			if end != treewalk.ErrPatience {
+				panic(end)
+			}
 			sem, diff, err = nil, "", treewalk.ErrPatience
-		default:
-			panic(end)
 		}
 	}()
 	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{},
@@ -83,24 +82,7 @@ func Lockstep(name, text string, most int) (sem *Semantics, diff string, err err
 		}
 		return nil, "", err
 	}
-	l.sys = m.System()
-	l.sem.System = l.sys
-	for _, p := range m.Properties() {
-		q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
-		for _, x := range p.Predicates {
-			q.Predicates = append(q.Predicates, engine.Predicate(x))
-		}
-		l.sem.Properties = append(l.sem.Properties, q)
-	}
-	l.m = l.sys.NewMachine()
-	l.m.Track(true)
-	l.obs = system.ObserversOf(l.sys)
-	l.can = l.m.Capabilities()
-	l.locking = l.can.Locking
-	l.locs = map[string]system.Loc{}
-	for i := range l.locking.NumClassified() {
-		l.locs[l.m.LocName(system.Loc(i))] = system.Loc(i)
-	}
+	l.begin(m)
 	starts := map[string]*treewalk.State{}
 	for _, w := range l.initial {
 		starts[l.walk.Key(w)] = w
@@ -131,6 +113,28 @@ func Lockstep(name, text string, most int) (sem *Semantics, diff string, err err
 		l.sem.Interleavings = l.interleavings()
 	}
 	return l.sem, l.diff, nil
+}
+
+// begin makes the machine of a model, and notes what is known of it.
+func (l *lockstep) begin(m *model.Model) {
+	l.sys = m.System()
+	l.sem.System = l.sys
+	for _, p := range m.Properties() {
+		q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+		for _, x := range p.Predicates {
+			q.Predicates = append(q.Predicates, engine.Predicate(x))
+		}
+		l.sem.Properties = append(l.sem.Properties, q)
+	}
+	l.m = l.sys.NewMachine()
+	l.m.Track(true)
+	l.obs = system.ObserversOf(l.sys)
+	l.can = l.m.Capabilities()
+	l.locking = l.can.Locking
+	l.locs = map[string]system.Loc{}
+	for i := range l.locking.NumClassified() {
+		l.locs[l.m.LocName(system.Loc(i))] = system.Loc(i)
+	}
 }
 
 // wander compares so many further pairs on random walks: each begins at a pair
@@ -412,23 +416,7 @@ func (l *lockstep) expand(p pair) {
 				return
 			}
 			want := outs[k]
-			for n := range want.Others {
-				if _, mine := want.Access[n]; !mine && !acc[n] {
-					delete(acc, n) // a read that decides on the alternatives
-				}
-			}
-			if got.Kind != want.Kind || got.Kind == system.Blocked && got.AtEnd != want.AtEnd &&
-				!l.obs.Has(t) {
-				l.differ("%s, %s: %v (may end: %v), for the walker %v (%v)\n%s", name, stmt,
-					got.Kind, got.AtEnd, want.Kind, want.AtEnd, l.walk.Local(p.w, t))
-				return
-			}
-			if g, w := violation(got.Violation), violation(want.Violation); g != w {
-				l.differ("%s, %s: %q, for the walker %q", name, stmt, g, w)
-				return
-			}
-			if g, w := l.expected(acc), l.expected(want.Access); g != w {
-				l.differ("%s, %s: accesses %s, for the walker %s", name, stmt, g, w)
+			if l.disagrees(t, stmt, &got, &want, acc, p) {
 				return
 			}
 			if got.Kind == system.Moved {
@@ -455,6 +443,28 @@ func (l *lockstep) expand(p pair) {
 		l.obs.Reset(l.m)
 		l.sem.Reach.Deadlocks[fmt.Sprint(l.m.Encode(nil))] = true
 	}
+}
+
+// disagrees compares a transition of thread t with the walker's, and tells whether it is another
+// one.
+func (l *lockstep) disagrees(t int, stmt string, got *system.Outcome, want *treewalk.Outcome,
+	acc treewalk.Access, p pair) bool {
+	name := l.m.ThreadName(t)
+	for n := range want.Others {
+		if _, mine := want.Access[n]; !mine && !acc[n] {
+			delete(acc, n) // a read that decides on the alternatives
+		}
+	}
+	if got.Kind != want.Kind || got.Kind == system.Blocked && got.AtEnd != want.AtEnd &&
+		!l.obs.Has(t) {
+		l.differ("%s, %s: %v (may end: %v), for the walker %v (%v)\n%s", name, stmt,
+			got.Kind, got.AtEnd, want.Kind, want.AtEnd, l.walk.Local(p.w, t))
+	} else if g, w := violation(got.Violation), violation(want.Violation); g != w {
+		l.differ("%s, %s: %q, for the walker %q", name, stmt, g, w)
+	} else if g, w := l.expected(acc), l.expected(want.Access); g != w {
+		l.differ("%s, %s: accesses %s, for the walker %s", name, stmt, g, w)
+	}
+	return l.diff != ""
 }
 
 // shape holds what the machine promises of a thread's next transition in every

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/syntax"
@@ -63,72 +64,88 @@ var (
 // Refused tells why the language refuses a pair, or why programs are generated
 // without it; it is empty if the pair must occur.
 func Refused(p Pair) string {
-	in := func(list ...string) bool {
-		for _, s := range list {
-			if p.Construct == s {
-				return true
-			}
-		}
-		return false
-	}
-	if in("fallthrough") && p.Context != "switch case" &&
-		(len(p.Context) < 6 || p.Context[:6] != "within") {
+	if p.Construct == "fallthrough" && p.Context != "switch case" &&
+		!strings.HasPrefix(p.Context, "within") {
 		return "stands in a case of a switch"
 	}
-	if in("timeout()") && p.Context != "condition of await" && p.Context != "guard of select" &&
-		p.Context != "within atomic" {
+	if p.Construct == "timeout()" && !slices.Contains([]string{"condition of await",
+		"guard of select", "within atomic"}, p.Context) {
 		return "stands in the condition of an await"
 	}
-	switch p.Context {
-	case "atomic", "within atomic":
-		if in("wait", "wait for cond", "meeting send", "meeting receive") {
-			return "needs another thread's step"
-		}
-		if in("end label") {
-			return "stands before the block"
-		}
-		if in("go", "for cond") {
-			return "loops and creation without bound are left out"
-		}
-	case "init":
-		if in("wait", "wait for cond", "meeting send", "meeting receive") {
-			return "needs another thread's step"
-		}
-		if in("break", "continue", "break label", "continue label") {
-			return "no loop around"
-		}
-		if in("for cond", "end label", "return") {
-			return "left out"
-		}
-	case "thread", "function":
-		if in("assume") {
-			return "stands in init"
-		}
-		if in("break", "continue", "break label", "continue label") {
-			return "no loop around, or not directly"
-		}
-		if in("go") && p.Context == "function" {
-			return "creation without bound is left out"
-		}
-	case "invariant", "ltl", "condition of await", "condition of assume", "guard of select",
-		"quantifier":
-		if in("<-c", "<-match()", "<-peek()", "choose(lo, hi)", "cas()", "trylock()",
-			"tryrlock()") {
-			return "has effects"
-		}
-	case "place":
-		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "poll()", "nil",
-			"cas()", "trylock()", "tryrlock()") {
-			return "is no integer"
-		}
-	case "tag", "case", "argument":
-		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "poll()", "nil",
-			"cas()", "trylock()", "tryrlock()") {
-			return "is no integer; bools as values stand elsewhere"
+	for _, r := range refusals {
+		if slices.Contains(r.contexts, p.Context) && slices.Contains(r.constructs, p.Construct) {
+			return r.why
 		}
 	}
 	return ""
 }
+
+// refusals says which constructs stand in no such context, the first that matches.
+var refusals = []struct {
+	contexts, constructs []string
+	why                  string
+}{
+	{
+		[]string{"atomic", "within atomic", "init"},
+		[]string{"wait", "wait for cond", "meeting send", "meeting receive"},
+		"needs another thread's step",
+	},
+	{
+		[]string{"atomic", "within atomic"},
+		[]string{"end label"},
+		"stands before the block",
+	},
+	{
+		[]string{"atomic", "within atomic"},
+		[]string{"go", "for cond"},
+		"loops and creation without bound are left out",
+	},
+	{
+		[]string{"init"},
+		[]string{"break", "continue", "break label", "continue label"},
+		"no loop around",
+	},
+	{
+		[]string{"init"},
+		[]string{"for cond", "end label", "return"},
+		"left out",
+	},
+	{
+		[]string{"thread", "function"},
+		[]string{"assume"},
+		"stands in init",
+	},
+	{
+		[]string{"thread", "function"},
+		[]string{"break", "continue", "break label", "continue label"},
+		"no loop around, or not directly",
+	},
+	{
+		[]string{"function"},
+		[]string{"go"},
+		"creation without bound is left out",
+	},
+	{
+		[]string{"invariant", "ltl", "condition of await", "condition of assume",
+			"guard of select", "quantifier"},
+		[]string{"<-c", "<-match()", "<-peek()", "choose(lo, hi)", "cas()", "trylock()",
+			"tryrlock()"},
+		"has effects",
+	},
+	{
+		[]string{"place"},
+		noIntegers,
+		"is no integer",
+	},
+	{
+		[]string{"tag", "case", "argument"},
+		noIntegers,
+		"is no integer; bools as values stand elsewhere",
+	},
+}
+
+var noIntegers = []string{"&&", "||", "!", "comparison", "forall", "exists", "empty", "full",
+	"poll()", "nil", "cas()", "trylock()", "tryrlock()"}
 
 // Pairs returns the pairs of constructs and contexts in a model.
 func Pairs(text string) (map[Pair]bool, error) {

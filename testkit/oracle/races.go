@@ -126,49 +126,21 @@ func (r *racer) step(o *ordered, t int) {
 	me := o.thread(t)
 	me[t]++
 	var shifts []system.Sync
-	object := func(s system.Sync) string { // as it was numbered when the step began
-		slot := s.Slot
-		for _, b := range slices.Backward(shifts) {
-			switch {
-			case b.Object != s.Object || s.Slots == 0:
-			case slot == b.To:
-				slot = b.Slot
-			case b.Slot <= slot && slot < b.To:
-				slot++
-			case b.To < slot && slot <= b.Slot:
-				slot--
-			}
-		}
-		return fmt.Sprint(s.Object, "/", slot)
-	}
 	syncs := r.syncs.Syncs()
 	var released []string
 	for _, s := range syncs {
 		switch s.Kind {
 		case system.Acquire:
-			me.join(o.objects[object(s)])
+			me.join(o.objects[asNumbered(s, shifts)])
 		case system.Release:
-			released = append(released, object(s))
+			released = append(released, asNumbered(s, shifts))
 		case system.Meet:
 			me.join(o.thread(s.Thread))
 		case system.Shift:
 			shifts = append(shifts, s)
 		}
 	}
-	data, indivisible := r.syncs.DataAccesses()
-	classes := r.m.Capabilities().Locking
-	for _, a := range data {
-		if !classes.Class(a.Loc).Data() {
-			continue
-		}
-		for _, p := range o.past[a.Loc] {
-			if p.thread != t && (p.write || a.Write) && !(p.indivisible && indivisible) &&
-				me[p.thread] < p.at {
-				r.racy[index.ReplaceAllString(r.m.LocName(a.Loc), "[]")] = true
-			}
-		}
-		o.past[a.Loc] = append(o.past[a.Loc], pastAccess{t, me[t], a.Write, indivisible})
-	}
+	r.data(o, t, me)
 	for _, k := range released {
 		if o.objects[k] == nil {
 			o.objects[k] = vector{}
@@ -182,6 +154,41 @@ func (r *racer) step(o *ordered, t int) {
 	}
 	for _, s := range shifts {
 		r.shift(o, s)
+	}
+}
+
+// asNumbered names an object as it was numbered when the step began, before these shifts.
+func asNumbered(s system.Sync, shifts []system.Sync) string {
+	slot := s.Slot
+	for _, b := range slices.Backward(shifts) {
+		switch {
+		case b.Object != s.Object || s.Slots == 0:
+		case slot == b.To:
+			slot = b.Slot
+		case b.Slot <= slot && slot < b.To:
+			slot++
+		case b.To < slot && slot <= b.Slot:
+			slot--
+		}
+	}
+	return fmt.Sprint(s.Object, "/", slot)
+}
+
+// data compares the step's accesses of data with the earlier ones of others.
+func (r *racer) data(o *ordered, t int, me vector) {
+	data, indivisible := r.syncs.DataAccesses()
+	classes := r.m.Capabilities().Locking
+	for _, a := range data {
+		if !classes.Class(a.Loc).Data() {
+			continue
+		}
+		for _, p := range o.past[a.Loc] {
+			if p.thread != t && (p.write || a.Write) && !(p.indivisible && indivisible) &&
+				me[p.thread] < p.at {
+				r.racy[index.ReplaceAllString(r.m.LocName(a.Loc), "[]")] = true
+			}
+		}
+		o.past[a.Loc] = append(o.past[a.Loc], pastAccess{t, me[t], a.Write, indivisible})
 	}
 }
 

@@ -87,17 +87,22 @@ func repeating(sys system.System, states int) error {
 				if !ok {
 					continue
 				}
-				for _, b := range now.scope.Reads {
-					now.values = append(now.values, s[b.Word]&b.Mask)
-				}
-				for _, b := range now.changed() {
-					now.after = append(now.after, end[b.Word]&b.Mask)
-				}
+				now.note(s, end)
 				known[at] = append(known[at], now)
 			}
 		}
 	}
 	return nil
+}
+
+// note keeps what a step read in a state and what it left.
+func (x *scoped) note(s, end system.State) {
+	for _, b := range x.scope.Reads {
+		x.values = append(x.values, s[b.Word]&b.Mask)
+	}
+	for _, b := range x.changed() {
+		x.after = append(x.after, end[b.Word]&b.Mask)
+	}
 }
 
 // changed returns the bits that are as in after.
