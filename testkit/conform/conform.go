@@ -193,18 +193,26 @@ func (p *Program) adjacentRace(limit int) (race, complete bool, err error) {
 				alt, more = out.Next, out.Next != 0
 			}
 		}
-		for i, x := range next {
-			for k, y := range next[:i] {
-				for _, a := range x {
-					for _, b := range y {
-						race = race || (plain[i] || plain[k]) && a.Loc == b.Loc &&
-							(a.Write || b.Write)
+		race = conflict(next, plain)
+	}
+	return race, true, nil
+}
+
+// conflict tells whether two of these transitions access the same word, one of them writing and one
+// of them without synchronisation.
+func conflict(next [][]system.Access, plain []bool) bool {
+	for i, x := range next {
+		for k, y := range next[:i] {
+			for _, a := range x {
+				for _, b := range y {
+					if (plain[i] || plain[k]) && a.Loc == b.Loc && (a.Write || b.Write) {
+						return true
 					}
 				}
 			}
 		}
 	}
-	return race, true, nil
+	return false
 }
 
 // Once runs a program under one schedule: the lowest goroutine that can run takes its first

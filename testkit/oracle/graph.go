@@ -339,33 +339,46 @@ func (g *Graph) ViolatedStrongly(f ltl.Formula) (violated, ok bool) {
 			return slices.DeleteFunc(p.succ(v), func(a arc) bool { return !inside(a.to) })
 		}
 		comp, comps := g.strong(&q, succ)
-		cycle, moves, kept := make([]bool, comps), make([]uint, comps), make([]uint, comps)
-		for v, c := range comp {
-			if c < 0 {
-				continue
-			}
-			s, u := v/p.nq, uint(v%p.nq)
-			for i, w := range p.tab.untils {
-				if u>>i&1 == 0 || w.b(g.labels[s], u) {
-					kept[c] |= 1 << i
-				}
-			}
-			for _, a := range succ(v) {
-				if comp[a.to] == c {
-					cycle[c] = true
-					if a.thread >= 0 {
-						moves[c] |= 1 << a.thread
-					}
-				}
-			}
-		}
-		for c := range comps {
-			if cycle[c] && kept[c] == 1<<p.untils-1 && moves[c] == set {
+		for _, c := range g.summary(p, comp, comps, succ) {
+			if c.cycle && c.kept == 1<<p.untils-1 && c.moves == set {
 				return true, true
 			}
 		}
 	}
 	return false, true
+}
+
+// component is what matters of a strongly connected component.
+type component struct {
+	cycle bool
+	moves uint // the threads that move within it
+	kept  uint // the untils that are kept somewhere in it
+}
+
+// summary returns the components by their numbers, which comp has of vertices.
+func (g *Graph) summary(p *product, comp []int, n int, succ func(int) []arc) []component {
+	out := make([]component, n)
+	for v, k := range comp {
+		if k < 0 {
+			continue
+		}
+		c := &out[k]
+		s, u := v/p.nq, uint(v%p.nq)
+		for i, w := range p.tab.untils {
+			if u>>i&1 == 0 || w.b(g.labels[s], u) {
+				c.kept |= 1 << i
+			}
+		}
+		for _, a := range succ(v) {
+			if comp[a.to] == k {
+				c.cycle = true
+				if a.thread >= 0 {
+					c.moves |= 1 << a.thread
+				}
+			}
+		}
+	}
+	return out
 }
 
 // Undefined tells whether a predicate of a property cannot be evaluated in a state in

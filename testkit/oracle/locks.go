@@ -150,18 +150,23 @@ func (g *locker) body(n int) {
 	g.indent--
 }
 
+// assignment writes an access to what is shared.
+func (g *locker) assignment() {
+	p := g.place()
+	switch g.r.IntN(4) {
+	case 0:
+		g.line("%s = (%s + 1) & 3", p, p)
+	case 1:
+		g.line("v = %s", p)
+	default:
+		g.line("%s = %s", p, g.value())
+	}
+}
+
 func (g *locker) statement() {
 	switch k := g.r.IntN(20); {
 	case k < 6:
-		p := g.place()
-		switch g.r.IntN(4) {
-		case 0:
-			g.line("%s = (%s + 1) & 3", p, p)
-		case 1:
-			g.line("v = %s", p)
-		default:
-			g.line("%s = %s", p, g.value())
-		}
+		g.assignment()
 	case k < 12:
 		g.region()
 	case k == 12 && g.c.Semaphores:

@@ -410,6 +410,19 @@ func (p *Program) Text() string {
 	return b.String()
 }
 
+// lines are the statements of one line, with their argument.
+var lines = map[kind]string{
+	read: "v = x%d", write: "x%d = 1", load: "v = c%d", store: "c%d = 1",
+	wlock: "lock(r0)", wunlock: "unlock(r0)", rlock: "rlock(r0)", runlock: "runlock(r0)",
+	addGroup: "add(g0, 1)", doneGroup: "done(g0)", waitGroup: "wait(g0)",
+	waitCond: "wait(k0, l%d)", signal: "signal(k0)", broadcast: "broadcast(k0)",
+	lock: "lock(l%d)", unlock: "unlock(l%d)",
+	waitFor: "wait(m%d)", notify: "notify(m%d)", notifyAll: "notifyAll(m%d)",
+	up: "up(s%d)", down: "down(s%d)",
+	send: "q%d <- 1", receive: "v = <-q%d", closing: "close(q%d)",
+	await: "await(c%d != 0)", awaitData: "await(x%d != 0)", create: "go T%d()",
+}
+
 func printBlock(b *strings.Builder, stmts []stmt, indent string) {
 	line := func(format string, args ...any) {
 		b.WriteString(indent)
@@ -417,15 +430,15 @@ func printBlock(b *strings.Builder, stmts []stmt, indent string) {
 		b.WriteString("\n")
 	}
 	for _, s := range stmts {
+		if format, ok := lines[s.kind]; ok {
+			if strings.Contains(format, "%") {
+				line(format, s.arg)
+			} else {
+				line("%s", format)
+			}
+			continue
+		}
 		switch s.kind {
-		case read:
-			line("v = x%d", s.arg)
-		case write:
-			line("x%d = 1", s.arg)
-		case load:
-			line("v = c%d", s.arg)
-		case store:
-			line("c%d = 1", s.arg)
 		case swap, swapData:
 			name := "c"
 			if s.kind == swapData {
@@ -437,58 +450,12 @@ func printBlock(b *strings.Builder, stmts []stmt, indent string) {
 			line("ok = %s", map[kind]string{tryLock: fmt.Sprintf("trylock(l%d)", s.arg),
 				tryWLock: "trylock(r0)", tryRLock: "tryrlock(r0)"}[s.kind])
 			line("if ok { v = 1 } else { v = 0 }")
-		case wlock:
-			line("lock(r0)")
-		case wunlock:
-			line("unlock(r0)")
-		case rlock:
-			line("rlock(r0)")
-		case runlock:
-			line("runlock(r0)")
-		case addGroup:
-			line("add(g0, 1)")
-		case doneGroup:
-			line("done(g0)")
-		case waitGroup:
-			line("wait(g0)")
-		case waitCond:
-			line("wait(k0, l%d)", s.arg)
-		case signal:
-			line("signal(k0)")
-		case broadcast:
-			line("broadcast(k0)")
-		case lock:
-			line("lock(l%d)", s.arg)
-		case unlock:
-			line("unlock(l%d)", s.arg)
 		case enter:
 			line("synchronized (m%d) {", s.arg)
 			indent += "\t"
 		case exit:
 			indent = indent[1:]
 			line("}")
-		case waitFor:
-			line("wait(m%d)", s.arg)
-		case notify:
-			line("notify(m%d)", s.arg)
-		case notifyAll:
-			line("notifyAll(m%d)", s.arg)
-		case up:
-			line("up(s%d)", s.arg)
-		case down:
-			line("down(s%d)", s.arg)
-		case send:
-			line("q%d <- 1", s.arg)
-		case receive:
-			line("v = <-q%d", s.arg)
-		case closing:
-			line("close(q%d)", s.arg)
-		case await:
-			line("await(c%d != 0)", s.arg)
-		case awaitData:
-			line("await(x%d != 0)", s.arg)
-		case create:
-			line("go T%d()", s.arg)
 		case atomic:
 			line("atomic {")
 			printBlock(b, s.body, indent+"\t")

@@ -200,60 +200,47 @@ func (g *generator) code(nodes int, spawns bool) []Node {
 
 func (g *generator) node(spawns bool) Node {
 	for {
-		switch g.IntN(14) {
-		case 0, 1:
+		k := g.IntN(14)
+		switch {
+		case k < 2:
 			return Atomic(g.store(g.expr()))
-		case 2, 3:
+		case k < 4:
 			return Atomic(Set(g.reg(), g.load()))
-		case 4, 5:
+		case k < 6:
 			return Atomic(g.group()...)
-		case 6:
+		case k == 6:
 			return Atomic()
-		case 7:
-			if g.c.NoAsserts {
-				continue
-			}
+		case k == 7 && !g.c.NoAsserts:
 			if g.IntN(2) == 0 {
 				return Atomic(append(g.group(), g.assertion())...)
 			}
 			return Atomic(g.assertion())
-		case 8:
-			if g.c.NoBlocking {
-				continue
-			}
-			n := AwaitDo(g.cond(), g.maybeGroup()...)
-			n.AtEnd = g.IntN(4) == 0
-			return n
-		case 9:
-			if g.c.NoBlocking {
-				continue
-			}
-			return Lock(g.locks, g.lock())
-		case 10:
-			if g.c.NoBlocking {
-				continue
-			}
-			return Unlock(g.locks, g.lock())
-		case 11:
-			if g.c.NoChoices {
-				continue
-			}
+		case k >= 8 && k <= 10 && !g.c.NoBlocking:
+			return g.blocking(k - 8)
+		case k == 11 && !g.c.NoChoices:
 			return Choose(g.reg(), 0, 1+int64(g.IntN(g.c.Values-1)), g.maybeGroup()...)
-		case 12:
-			if g.c.NoChoices {
-				continue
-			}
+		case k == 12 && !g.c.NoChoices:
 			return g.selectNode()
-		default:
-			if !spawns {
-				continue
-			}
+		case k > 12 && spawns:
 			if g.IntN(2) == 0 {
 				return Atomic(append(g.group(), Spawn("Child", g.expr()))...)
 			}
 			return Atomic(Spawn("Child", g.expr()))
 		}
 	}
+}
+
+// blocking makes a node that can block: an await, a lock or an unlock.
+func (g *generator) blocking(kind int) Node {
+	switch kind {
+	case 0:
+		n := AwaitDo(g.cond(), g.maybeGroup()...)
+		n.AtEnd = g.IntN(4) == 0
+		return n
+	case 1:
+		return Lock(g.locks, g.lock())
+	}
+	return Unlock(g.locks, g.lock())
 }
 
 func (g *generator) maybeGroup() []Stmt {

@@ -113,7 +113,8 @@ func (a *attempts) natively() bool {
 		return false
 	case errors.As(err, &needs):
 		if a.res == nil {
-			a.keep(&gotest.Result{Verdict: engine.Incomplete, Reason: needs.Why}, nativeMachine, nil)
+			r = &gotest.Result{Verdict: engine.Incomplete, Reason: needs.Why}
+			a.keep(r, nativeMachine, nil)
 		}
 		return false
 	}

@@ -211,6 +211,13 @@ func (s *System) layout(n int, dynamic bool) error {
 	for i, tt := range p.Threads {
 		s.typeIndex[tt] = i
 	}
+	s.findRings()
+	return nil
+}
+
+// findRings finds the channels that are stored as rings, and which locations belong to them.
+func (s *System) findRings() {
+	p := s.p
 	s.rings = s.rings[:0]
 	for i := range p.Chans {
 		c := &p.Chans[i]
@@ -233,7 +240,6 @@ func (s *System) layout(n int, dynamic bool) error {
 			}
 		}
 	}
-	return nil
 }
 
 // place takes the next width bits that do not cross a word.
@@ -566,19 +572,7 @@ func (m *Machine) format(t *resolve.Type, v int64) string {
 // ValueString implements system.Machine.
 func (m *Machine) ValueString(l system.Loc) string {
 	if int(l) >= len(m.p.Locs) {
-		v := m.Value(l)
-		if t, k, ok := m.perThread(l); ok && k != 1 && t < m.n {
-			if k == 0 {
-				return strconv.FormatBool(v != 0)
-			}
-			switch w := &m.sys.threadType(m, t).Watched[k-2]; w.Var {
-			case nil:
-				return strconv.FormatBool(v != 0)
-			default:
-				return m.format(w.Type, int64(v))
-			}
-		}
-		return strconv.FormatUint(v, 10)
+		return m.ofThread(l)
 	}
 	info := &m.p.Locs[l]
 	v := m.sys.locs[l].load(m.words)
@@ -615,4 +609,19 @@ func (m *Machine) ValueString(l system.Loc) string {
 		return strconv.FormatBool(v != 0)
 	}
 	return strconv.FormatInt(v, 10)
+}
+
+// ofThread is ValueString for what is stored with a thread.
+func (m *Machine) ofThread(l system.Loc) string {
+	v := m.Value(l)
+	t, k, ok := m.perThread(l)
+	if !ok || k == 1 || t >= m.n {
+		return strconv.FormatUint(v, 10)
+	}
+	if k > 1 {
+		if w := &m.sys.threadType(m, t).Watched[k-2]; w.Var != nil {
+			return m.format(w.Type, int64(v))
+		}
+	}
+	return strconv.FormatBool(v != 0)
 }

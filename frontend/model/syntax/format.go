@@ -170,12 +170,6 @@ func (f *formatter) learn(file *File) {
 		it := &f.items[f.at(at)]
 		it.marked, it.tight, it.gap = true, tight, gap
 	}}
-	// Heads of statements end with the semicolons before these places.
-	head := func(from, to source.Pos) {
-		for i := f.at(from); i < len(f.items) && f.items[i].from < int(to); i++ {
-			f.items[i].header = f.items[i].header || f.items[i].tok == tSemi
-		}
-	}
 	visit := func(n Node) bool {
 		switch n := n.(type) {
 		case Decl:
@@ -186,18 +180,7 @@ func (f *formatter) learn(file *File) {
 			}
 		case Stmt:
 			p.node(n)
-			switch n := n.(type) {
-			case *LabeledStmt:
-				f.find(tColon, n.Label.End()).label = true
-			case *IfStmt:
-				head(n.From, n.Then.From)
-			case *ForStmt:
-				head(n.From, n.Body.From)
-			case *SwitchStmt:
-				if n.Init != nil {
-					f.find(tSemi, n.Init.End()).header = true
-				}
-			}
+			f.learnStmt(n)
 		case *SelectCase:
 			if n.Each != nil {
 				f.items[f.at(n.Each.Var.End())].word = true
@@ -225,23 +208,49 @@ func (f *formatter) learn(file *File) {
 		case *BinaryExpr:
 			f.expr(&p, n)
 		case *TemporalExpr:
-			i := f.at(n.From)
-			switch {
-			case n.Y != nil:
-				for i = f.at(n.X.End()); f.items[i].closes() || f.items[i].comment(); i++ {
-				}
-				f.items[i].word = true
-			case n.Op == Always:
-				f.items[i].array = true
-				f.items[f.items[i].pair].prefix = true
-			default:
-				f.items[i].prefix = true
-			}
+			f.learnTemporal(n)
 		}
 		return true
 	}
 	for _, d := range file.Decls {
 		Walk(d, visit)
+	}
+}
+
+// head makes the semicolons between two places the ends of parts of a statement's head.
+func (f *formatter) head(from, to source.Pos) {
+	for i := f.at(from); i < len(f.items) && f.items[i].from < int(to); i++ {
+		f.items[i].header = f.items[i].header || f.items[i].tok == tSemi
+	}
+}
+
+func (f *formatter) learnStmt(s Stmt) {
+	switch n := s.(type) {
+	case *LabeledStmt:
+		f.find(tColon, n.Label.End()).label = true
+	case *IfStmt:
+		f.head(n.From, n.Then.From)
+	case *ForStmt:
+		f.head(n.From, n.Body.From)
+	case *SwitchStmt:
+		if n.Init != nil {
+			f.find(tSemi, n.Init.End()).header = true
+		}
+	}
+}
+
+func (f *formatter) learnTemporal(n *TemporalExpr) {
+	i := f.at(n.From)
+	switch {
+	case n.Y != nil:
+		for i = f.at(n.X.End()); f.items[i].closes() || f.items[i].comment(); i++ {
+		}
+		f.items[i].word = true
+	case n.Op == Always:
+		f.items[i].array = true
+		f.items[f.items[i].pair].prefix = true
+	default:
+		f.items[i].prefix = true
 	}
 }
 
@@ -318,19 +327,7 @@ func (f *formatter) breakBehind(i int, empty bool) {
 
 // breakLines decides where lines end.
 func (f *formatter) breakLines(file *File) {
-	for i := range f.items {
-		it := &f.items[i]
-		if i > 0 {
-			it.breaks = min(strings.Count(f.text[f.items[i-1].to:it.from], "\n"), 2)
-		}
-	}
-	for i := range f.items {
-		it := &f.items[i]
-		if begins, _ := f.statement(i); it.tok == tLbrace && it.group && it.breaks > 0 && !begins &&
-			!f.items[i-1].comment() {
-			it.breaks = 0 // the body of an else, say
-		}
-	}
+	f.readBreaks()
 	for i := range f.items {
 		f.items[i].inline = f.items[i].clause && f.oneLineClause(i)
 	}
@@ -350,7 +347,29 @@ func (f *formatter) breakLines(file *File) {
 			it.breaks = 1
 		}
 	}
-	// Functions and threads of several lines have empty lines around them.
+	f.separate(file)
+}
+
+// readBreaks takes the ends of lines from the text, but for those before a brace that opens a
+// body.
+func (f *formatter) readBreaks() {
+	for i := range f.items {
+		it := &f.items[i]
+		if i > 0 {
+			it.breaks = min(strings.Count(f.text[f.items[i-1].to:it.from], "\n"), 2)
+		}
+	}
+	for i := range f.items {
+		it := &f.items[i]
+		if begins, _ := f.statement(i); it.tok == tLbrace && it.group && it.breaks > 0 && !begins &&
+			!f.items[i-1].comment() {
+			it.breaks = 0 // the body of an else, say
+		}
+	}
+}
+
+// separate puts empty lines around functions and threads of several lines.
+func (f *formatter) separate(file *File) {
 	for _, d := range file.Decls {
 		switch d.(type) {
 		case *FuncDecl, *ThreadDecl, *InitDecl:
@@ -380,13 +399,7 @@ func (f *formatter) breakLines(file *File) {
 // of their own.
 func (f *formatter) semicolon(i int, own bool) {
 	it := &f.items[i]
-	before := i - 1
-	for before >= 0 && (f.items[before].comment() || f.items[before].skip) {
-		before--
-	}
-	empty := before < 0 || f.items[before].opens() || f.items[before].tok == tSemi ||
-		f.items[before].clause
-	label := before >= 0 && f.items[before].label // the semicolon is what is labeled
+	empty, label := f.before(i)
 	next := i + 1
 	for next < len(f.items) && f.items[next].tok == tSemi {
 		next++
@@ -408,6 +421,20 @@ func (f *formatter) semicolon(i int, own bool) {
 	case i+1 < len(f.items) && f.items[i+1].breaks > 0: // at the end of a case on one line
 		it.skip = true
 	}
+}
+
+// before tells of the semicolon i whether there is no statement before it, and whether it is what
+// is labeled.
+func (f *formatter) before(i int) (empty, label bool) {
+	before := i - 1
+	for before >= 0 && (f.items[before].comment() || f.items[before].skip) {
+		before--
+	}
+	if before < 0 {
+		return true, false
+	}
+	it := &f.items[before]
+	return it.opens() || it.tok == tSemi || it.clause, it.label
 }
 
 // clauseEnd returns the item after the clause of a case.
@@ -440,40 +467,51 @@ func (f *formatter) blank(i, j int) bool {
 	case a.comment() || b.comment():
 		return true
 	case b.tok == tSemi:
-		return a.tok == tFor || a.tok == tSemi
-	case b.tok == tComma || b.tok == tColon || b.tok == tDot || b.tok == tAt || b.tok == tDotDot ||
-		b.tok == tInc || b.tok == tDec,
-		b.tok == tRparen || b.tok == tRbrack,
-		a.tok == tLparen || a.tok == tLbrack || a.tok == tDot || a.tok == tAt || a.tok == tDotDot ||
-			a.tok == tEllipsis:
+		return slices.Contains(blankBeforeSemi, a.tok)
+	case slices.Contains(noBlankBefore, b.tok), slices.Contains(noBlankAfter, a.tok):
 		return false
 	case a.prefix:
 		return !b.prefix && b.tok != tLbrack
 	case a.unary:
 		return a.gap
-	case b.tok == tLbrace && b.literal:
-		return a.tok == tComma || a.tok == tColon
-	case b.tok == tLbrace:
-		return a.tok != tStruct || f.lines(j)
-	case a.tok == tLbrace:
-		return !a.literal && a.pair != j
-	case b.tok == tRbrace:
-		return !b.literal
+	case a.tok == tLbrace, slices.Contains(braces, b.tok):
+		return f.blankAtBrace(i, j)
 	case a.tok == tOp:
 		return !a.tight || a.gap
 	case b.tok == tOp && !b.unary:
 		return !b.tight
 	case b.elem:
 		return false
-	case b.tok == tLparen:
-		switch a.tok {
-		case tName, tRparen, tRbrack, tAwait, tAssert, tChoose, tChan:
-			return b.results || a.word
-		}
+	case b.tok == tLparen && slices.Contains(callable, a.tok):
+		return b.results || a.word
 	case b.tok == tLbrack && !b.array:
 		return a.word
 	}
 	return true
+}
+
+var (
+	noBlankBefore = []token{tComma, tColon, tDot, tAt, tDotDot, tInc, tDec, tRparen, tRbrack}
+	noBlankAfter  = []token{tLparen, tLbrack, tDot, tAt, tDotDot, tEllipsis}
+	braces        = []token{tLbrace, tRbrace}
+	// blankBeforeSemi are those in the head of a for whose first part is empty.
+	blankBeforeSemi = []token{tFor, tSemi}
+	// callable tokens stand before the parenthesis of arguments or the like.
+	callable = []token{tName, tRparen, tRbrack, tAwait, tAssert, tChoose, tChan}
+)
+
+// blankAtBrace is blank for a brace: behind an opening one, or before one.
+func (f *formatter) blankAtBrace(i, j int) bool {
+	a, b := &f.items[i], &f.items[j]
+	switch {
+	case b.tok == tLbrace && b.literal:
+		return a.tok == tComma || a.tok == tColon
+	case b.tok == tLbrace:
+		return a.tok != tStruct || f.lines(j)
+	case a.tok == tLbrace:
+		return !a.literal && a.pair != j
+	}
+	return !b.literal
 }
 
 // line is a line of the output.
@@ -550,34 +588,11 @@ func (f *formatter) measure(lines []line, of []int, n int) {
 	if first.closes() {
 		group = first.pair
 	}
-	inside := 0
 	if group >= 0 {
 		l.indent = lines[of[group]].indent
-		inside = 1
 	}
-	switch {
-	case first.closes():
-		inside = 0
-	case first.comment():
-		if !begins && !element {
-			inside++
-		} else if f.leadsCase(l.from) {
-			inside--
-		}
-	case (first.tok == tCase || first.tok == tDefault) && begins:
-		inside--
-	case !begins && !element:
-		inside++
-	case l.from+1 < l.to && f.items[l.from+1].label &&
-		(l.from+2 == l.to || f.items[l.from+2].comment() && l.from+3 == l.to):
-		inside-- // a label on a line of its own
-	}
-	l.indent = max(l.indent+inside, 0)
-	for i := l.from; i < l.to; i++ {
-		if it := &f.items[i]; strings.IndexByte(f.text[it.from:it.to], '\n') >= 0 {
-			l.whole = false
-		}
-	}
+	l.indent = max(l.indent+f.indentation(l, group >= 0, begins, element), 0)
+	l.whole = l.whole && f.whole(l)
 	if !begins || first.comment() || first.closes() {
 		l.whole = l.whole && !first.comment()
 		return
@@ -596,6 +611,43 @@ func (f *formatter) measure(lines []line, of []int, n int) {
 			l.whole = false
 		}
 	}
+}
+
+// indentation returns how much further a line begins than the group that it is in.
+func (f *formatter) indentation(l *line, grouped, begins, element bool) int {
+	first := &f.items[l.from]
+	inside := 0
+	if grouped {
+		inside = 1
+	}
+	switch {
+	case first.closes():
+		return 0
+	case first.comment():
+		if !begins && !element {
+			inside++
+		} else if f.leadsCase(l.from) {
+			inside--
+		}
+	case (first.tok == tCase || first.tok == tDefault) && begins:
+		inside--
+	case !begins && !element:
+		inside++
+	case l.from+1 < l.to && f.items[l.from+1].label &&
+		(l.from+2 == l.to || f.items[l.from+2].comment() && l.from+3 == l.to):
+		inside-- // a label on a line of its own
+	}
+	return inside
+}
+
+// whole tells whether all tokens of a line are on it to their end.
+func (f *formatter) whole(l *line) bool {
+	for i := l.from; i < l.to; i++ {
+		if it := &f.items[i]; strings.IndexByte(f.text[it.from:it.to], '\n') >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // isTable reports whether the lines in a bracket have columns: fields, or declarations of one

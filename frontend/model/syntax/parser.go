@@ -216,39 +216,7 @@ func (p *parser) topDecl() {
 	start := len(p.file.Decls)
 	p.cur, p.braces, p.exprLev, p.nesting, p.bodyOnly = nil, 0, 0, 0, -1
 	begin := p.s.from
-	defer func() {
-		r := recover()
-		switch r.(type) {
-		case nil, bailStmt, bailDecl:
-		default:
-			panic(r)
-		}
-		if r != nil {
-			if p.cur != nil {
-				p.file.Decls = append(p.file.Decls, p.cur)
-			} else {
-				p.file.Lost = true
-			}
-			if p.s.from == begin {
-				p.next()
-			}
-			for p.s.tok != tEOF && !(p.s.newLine && p.s.from == p.s.lineStart &&
-				(declStart(p.s.tok) || p.s.tok == tName && slices.Contains(declNames, p.s.lit))) {
-				p.next()
-			}
-			if p.cur == nil {
-				lost := &BadStmt{}
-				p.mentioned(lost, begin, int(p.prevEnd))
-				p.file.LostNames = append(p.file.LostNames, lost.Declared...)
-			}
-		}
-		if p.errors > errs {
-			for _, d := range p.file.Decls[start:] {
-				p.file.Broken[d] = true
-				p.file.Partial[d] = r == nil && p.bodyOnly == p.errors
-			}
-		}
-	}()
+	defer p.endTopDecl(errs, start, begin)
 
 	pos := p.pos()
 	switch p.s.tok {
@@ -259,26 +227,9 @@ func (p *parser) topDecl() {
 	case tThread:
 		p.threadDecl(pos, false)
 	case tInit:
-		p.next()
-		d := &InitDecl{Span: Span{pos, pos}}
-		p.cur = d
-		if p.s.tok == tLparen {
-			p.fail("init has no parameters: write init { ... }")
-		}
-		d.Body = p.body(errs, "the body of init")
-		d.Span = p.span(pos)
+		p.initDecl(pos, errs)
 	case tInvariant:
-		p.next()
-		if p.s.tok == tLbrace {
-			p.fail("an invariant needs a name: invariant name { condition }")
-		}
-		d := &InvariantDecl{Span: Span{pos, pos}, Name: p.ident("the invariant's name")}
-		p.cur = d
-		p.expect(tLbrace, "'{'")
-		d.Cond = p.expr()
-		p.got(tSemi)
-		p.expect(tRbrace, "'}' after the invariant's condition")
-		d.Span = p.span(pos)
+		p.invariantDecl(pos)
 	case tImport:
 		p.fail("there are no imports: write include \"file.model\"")
 	case tPackage:
@@ -287,47 +238,12 @@ func (p *parser) topDecl() {
 		p.endedEarly()
 		p.fail("this '}' has no matching '{'")
 	case tName:
-		switch p.s.lit {
-		case "unshared", "comm":
-			p.classDecl()
-			p.cur = nil
+		if p.namedDecl(pos) {
 			return
-		case "mutex", "rwmutex", "monitor", "semaphore", "waitgroup", "cond":
-			p.objectDecl()
-			p.cur = nil
-			return
-		case "include":
-			p.include()
-			p.cur = nil
-			return
-		case "symmetric":
-			p.next()
-			if p.s.tok != tThread {
-				p.expected("thread after symmetric")
-			}
-			p.threadDecl(pos, true)
-			p.file.Decls = append(p.file.Decls, p.cur)
-			p.cur = nil
-			p.endDecl()
-			return
-		case "ltl":
-			p.ltlDecl()
-			p.file.Decls = append(p.file.Decls, p.cur)
-			p.cur = nil
-			p.endDecl()
-			return
-		case "proctype", "active", "process":
-			p.fail("a kind of thread is declared with thread: thread %s(x int) { ... }", "Name")
-		case "mtype":
-			p.fail("an enumeration is a group of constants: const ( A = iota; B; C )")
 		}
-		fallthrough
+		p.noDecl()
 	default:
-		if p.s.newLine && p.s.from != p.s.lineStart {
-			p.endedEarly()
-		}
-		p.fail("expected a declaration (const, type, var, func, thread, init or invariant), "+
-			"found %s", p.s.describe())
+		p.noDecl()
 	}
 	switch d := p.cur.(type) {
 	case *FuncDecl, *ThreadDecl, *InitDecl, *InvariantDecl:
@@ -335,6 +251,111 @@ func (p *parser) topDecl() {
 	}
 	p.cur = nil
 	p.endDecl()
+}
+
+// namedDecl parses a declaration that begins with a name which only there has a meaning, and
+// tells whether it is one.
+func (p *parser) namedDecl(pos source.Pos) bool {
+	switch p.s.lit {
+	case "unshared", "comm":
+		p.classDecl()
+	case "mutex", "rwmutex", "monitor", "semaphore", "waitgroup", "cond":
+		p.objectDecl()
+	case "include":
+		p.include()
+	case "symmetric":
+		p.next()
+		if p.s.tok != tThread {
+			p.expected("thread after symmetric")
+		}
+		p.threadDecl(pos, true)
+		p.file.Decls = append(p.file.Decls, p.cur)
+		p.cur = nil
+		p.endDecl()
+	case "ltl":
+		p.ltlDecl()
+		p.file.Decls = append(p.file.Decls, p.cur)
+		p.cur = nil
+		p.endDecl()
+	case "proctype", "active", "process":
+		p.fail("a kind of thread is declared with thread: thread %s(x int) { ... }", "Name")
+	case "mtype":
+		p.fail("an enumeration is a group of constants: const ( A = iota; B; C )")
+	default:
+		return false
+	}
+	p.cur = nil
+	return true
+}
+
+// noDecl fails because there is no declaration.
+func (p *parser) noDecl() {
+	if p.s.newLine && p.s.from != p.s.lineStart {
+		p.endedEarly()
+	}
+	p.fail("expected a declaration (const, type, var, func, thread, init or invariant), "+
+		"found %s", p.s.describe())
+}
+
+// endTopDecl is deferred by topDecl. After an error it skips to the next declaration; begin is
+// where this one began, and it is one of those from start on.
+func (p *parser) endTopDecl(errs, start, begin int) {
+	r := recover()
+	switch r.(type) {
+	case nil, bailStmt, bailDecl:
+	default:
+		panic(r)
+	}
+	if r != nil {
+		if p.cur != nil {
+			p.file.Decls = append(p.file.Decls, p.cur)
+		} else {
+			p.file.Lost = true
+		}
+		if p.s.from == begin {
+			p.next()
+		}
+		for p.s.tok != tEOF && !(p.s.newLine && p.s.from == p.s.lineStart &&
+			(declStart(p.s.tok) || p.s.tok == tName && slices.Contains(declNames, p.s.lit))) {
+			p.next()
+		}
+		if p.cur == nil {
+			lost := &BadStmt{}
+			p.mentioned(lost, begin, int(p.prevEnd))
+			p.file.LostNames = append(p.file.LostNames, lost.Declared...)
+		}
+	}
+	if p.errors > errs {
+		for _, d := range p.file.Decls[start:] {
+			p.file.Broken[d] = true
+			p.file.Partial[d] = r == nil && p.bodyOnly == p.errors
+		}
+	}
+}
+
+func (p *parser) initDecl(pos source.Pos, errs int) {
+	p.next()
+	d := &InitDecl{Span: Span{pos, pos}}
+	p.cur = d
+	if p.s.tok == tLparen {
+		p.fail("init has no parameters: write init { ... }")
+	}
+	d.Body = p.body(errs, "the body of init")
+	d.Span = p.span(pos)
+}
+
+func (p *parser) invariantDecl(pos source.Pos) {
+	p.next()
+	if p.s.tok == tLbrace {
+		p.fail("an invariant needs a name: invariant name { condition }")
+	}
+	d := &InvariantDecl{Span: Span{pos, pos}, Name: p.ident("the invariant's name")}
+	p.cur = d
+	p.expect(tLbrace, "'{'")
+	d.Cond = p.expr()
+	p.got(tSemi)
+	p.expect(tRbrace, "'}' after the invariant's condition")
+	d.Span = p.span(pos)
 }
 
 // threadDecl parses a thread.
@@ -640,30 +661,7 @@ func (p *parser) typ() TypeExpr {
 	case tName:
 		n := p.ident("a type")
 		if p.s.tok == tDot {
-			switch n.Name {
-			case "sync":
-				from, to := p.here()
-				p.next()
-				switch p.ident("a type").Name {
-				case "RWMutex":
-					p.failAt(from, to, "there are no packages: a lock for many readers is a "+
-						"variable of type rwmutex")
-				case "WaitGroup":
-					p.failAt(from, to, "there are no packages: a WaitGroup is a variable "+
-						"of type waitgroup")
-				case "Cond":
-					p.failAt(from, to, "there are no packages: a condition is a variable of type "+
-						"cond; or just await(cond)")
-				case "Once":
-					p.failAt(from, to, "there are no packages: do something once with a variable: "+
-						"if cas(done, false, true) { ... }")
-				}
-				p.failAt(from, to, "there are no packages: a lock is a variable of type mutex")
-			}
-			if n.Name == "context" {
-				p.fail("there are no packages: a context is a channel that is closed when it ends")
-			}
-			p.fail("there are no packages")
+			p.packageType(n)
 		}
 		if n.Name == "bag" && p.s.tok == tLparen { // a name everywhere else
 			return p.chanType(pos, true)
@@ -703,8 +701,6 @@ func (p *parser) typ() TypeExpr {
 		}
 		elem := p.typ()
 		return &AtomicType{p.span(pos), elem}
-	case tArrow:
-		p.fail("a channel has no direction: write chan T")
 	case tOp:
 		if p.s.op == Mul {
 			p.next()
@@ -716,15 +712,48 @@ func (p *parser) typ() TypeExpr {
 		t := p.typ()
 		p.expect(tRparen, "')' after the type")
 		return t
-	case tMap:
-		p.fail("there are no maps: use an array, indexed by a small integer")
-	case tFunc:
-		p.fail("there are no function values: declare a function and call it")
-	case tInterface:
-		p.fail("there are no interfaces: use a struct with a field that tells the kinds apart")
+	}
+	if why, ok := noType[p.s.tok]; ok {
+		p.fail("%s", why)
 	}
 	p.expected("a type")
 	return nil
+}
+
+// noType says of tokens that begin a type in Go what to write.
+var noType = map[token]string{
+	tArrow:     "a channel has no direction: write chan T",
+	tMap:       "there are no maps: use an array, indexed by a small integer",
+	tFunc:      "there are no function values: declare a function and call it",
+	tInterface: "there are no interfaces: use a struct with a field that tells the kinds apart",
+}
+
+// packageType refuses a type of a package, whose name is n, and says what to write.
+func (p *parser) packageType(n *Ident) {
+	switch n.Name {
+	case "sync":
+		from, to := p.here()
+		p.next()
+		switch p.ident("a type").Name {
+		case "RWMutex":
+			p.failAt(from, to, "there are no packages: a lock for many readers is a "+
+				"variable of type rwmutex")
+		case "WaitGroup":
+			p.failAt(from, to, "there are no packages: a WaitGroup is a variable "+
+				"of type waitgroup")
+		case "Cond":
+			p.failAt(from, to, "there are no packages: a condition is a variable of type "+
+				"cond; or just await(cond)")
+		case "Once":
+			p.failAt(from, to, "there are no packages: do something once with a variable: "+
+				"if cas(done, false, true) { ... }")
+		}
+		p.failAt(from, to, "there are no packages: a lock is a variable of type mutex")
+	}
+	if n.Name == "context" {
+		p.fail("there are no packages: a context is a channel that is closed when it ends")
+	}
+	p.fail("there are no packages")
 }
 
 // arrayType parses an array type after its '['; [...] leaves Len nil.
@@ -1034,56 +1063,76 @@ func (p *parser) stmt() Stmt {
 	case tGo:
 		return p.goStmt()
 	case tReturn:
-		p.next()
-		s := &ReturnStmt{}
-		if p.s.tok != tSemi && p.s.tok != tRbrace {
-			s.Results = p.exprs()
-		}
-		s.Span = p.span(pos)
-		return s
+		return p.returnStmt()
 	case tBreak, tContinue, tGoto, tFallthrough:
-		s := &BranchStmt{}
-		switch p.s.tok {
-		case tContinue:
-			s.Tok = Continue
-		case tGoto:
-			s.Tok = Goto
-		case tFallthrough:
-			s.Tok = Fallthrough
-		}
-		p.next()
-		if s.Tok == Goto || s.Tok != Fallthrough && p.s.tok == tName {
-			s.Label = p.ident("a label")
-		}
-		s.Span = p.span(pos)
-		return s
+		return p.branchStmt()
 	case tAwait:
 		return p.awaitStmt()
 	case tAssert:
 		return p.assertStmt()
 	case tSkip:
-		p.next()
-		if p.s.tok == tLparen {
-			p.fail("skip takes no parentheses")
-		}
-		return &SkipStmt{p.span(pos)}
-	case tElse:
-		p.fail("else must be on the line of the '}' before it")
+		return p.skipStmt()
 	case tCase, tDefault:
 		p.fail("%s outside of switch, select and choose", p.s.lit)
-	case tDefer:
-		p.fail("there is no defer: write the statement where the function returns")
-	case tImport, tPackage:
-		p.fail("there are no packages")
-	case tFunc:
-		p.fail("there are no closures and no nested functions: declare the function at " +
-			"the top level")
 	case tThread, tInit, tInvariant:
 		p.fail("%s is only allowed at the top level of a file", p.s.lit)
 	case tChoose:
 		return p.chooseStmt()
 	}
+	if why, ok := noStatement[p.s.tok]; ok {
+		p.fail("%s", why)
+	}
 	return p.simpleStmt(labelOK)
+}
+
+// noStatement says of tokens that begin a statement in other languages what to write.
+var noStatement = map[token]string{
+	tElse:    "else must be on the line of the '}' before it",
+	tDefer:   "there is no defer: write the statement where the function returns",
+	tImport:  "there are no packages",
+	tPackage: "there are no packages",
+	tFunc: "there are no closures and no nested functions: declare the function at " +
+		"the top level",
+}
+
+func (p *parser) skipStmt() Stmt {
+	pos := p.pos()
+	p.next()
+	if p.s.tok == tLparen {
+		p.fail("skip takes no parentheses")
+	}
+	return &SkipStmt{p.span(pos)}
+}
+
+func (p *parser) returnStmt() Stmt {
+	pos := p.pos()
+	p.next()
+	s := &ReturnStmt{}
+	if p.s.tok != tSemi && p.s.tok != tRbrace {
+		s.Results = p.exprs()
+	}
+	s.Span = p.span(pos)
+	return s
+}
+
+// branchStmt parses break, continue, goto and fallthrough.
+func (p *parser) branchStmt() Stmt {
+	pos := p.pos()
+	s := &BranchStmt{}
+	switch p.s.tok {
+	case tContinue:
+		s.Tok = Continue
+	case tGoto:
+		s.Tok = Goto
+	case tFallthrough:
+		s.Tok = Fallthrough
+	}
+	p.next()
+	if s.Tok == Goto || s.Tok != Fallthrough && p.s.tok == tName {
+		s.Label = p.ident("a label")
+	}
+	s.Span = p.span(pos)
+	return s
 }
 
 type simpleMode int
@@ -1106,36 +1155,7 @@ func (p *parser) simpleStmt(mode simpleMode) Stmt {
 	lhs := p.exprs()
 	switch p.s.tok {
 	case tDefine, tAssign, tOpAssign:
-		s := &AssignStmt{Lhs: lhs, Op: Assign}
-		switch p.s.tok {
-		case tDefine:
-			s.Op = Define
-		case tOpAssign:
-			s.Op = p.s.op
-		}
-		opText := p.s.text[p.s.from:p.s.to]
-		p.next()
-		if mode == rangeOK && p.s.tok == tRange && (s.Op == Define || s.Op == Assign) {
-			p.next()
-			r := &RangeStmt{Define: s.Op == Define, Span: Span{pos, pos}}
-			if len(lhs) > 2 {
-				p.failAt(lhs[2].Pos(), lhs[2].End(), "range has at most two variables")
-			}
-			r.Key = lhs[0]
-			if len(lhs) == 2 {
-				r.Value = lhs[1]
-			}
-			r.X = p.expr()
-			p.defineNames(s)
-			return r
-		}
-		s.Rhs = p.exprs()
-		s.Span = p.span(pos)
-		p.defineNames(s)
-		if s.Op != Assign && s.Op != Define && (len(lhs) > 1 || len(s.Rhs) > 1) {
-			p.failAt(s.From, s.To, "%s has one operand on each side", opText)
-		}
-		return s
+		return p.assignment(pos, lhs, mode)
 	}
 	if len(lhs) > 1 {
 		p.expected("'=' or ':='")
@@ -1167,6 +1187,41 @@ func (p *parser) simpleStmt(mode simpleMode) Stmt {
 		return &IncDecStmt{p.span(pos), x, dec}
 	}
 	return &ExprStmt{p.span(pos), x}
+}
+
+// assignment parses what comes after the left side of an assignment, or of the clause of a for with
+// range.
+func (p *parser) assignment(pos source.Pos, lhs []Expr, mode simpleMode) Stmt {
+	s := &AssignStmt{Lhs: lhs, Op: Assign}
+	switch p.s.tok {
+	case tDefine:
+		s.Op = Define
+	case tOpAssign:
+		s.Op = p.s.op
+	}
+	opText := p.s.text[p.s.from:p.s.to]
+	p.next()
+	if mode == rangeOK && p.s.tok == tRange && (s.Op == Define || s.Op == Assign) {
+		p.next()
+		r := &RangeStmt{Define: s.Op == Define, Span: Span{pos, pos}}
+		if len(lhs) > 2 {
+			p.failAt(lhs[2].Pos(), lhs[2].End(), "range has at most two variables")
+		}
+		r.Key = lhs[0]
+		if len(lhs) == 2 {
+			r.Value = lhs[1]
+		}
+		r.X = p.expr()
+		p.defineNames(s)
+		return r
+	}
+	s.Rhs = p.exprs()
+	s.Span = p.span(pos)
+	p.defineNames(s)
+	if s.Op != Assign && s.Op != Define && (len(lhs) > 1 || len(s.Rhs) > 1) {
+		p.failAt(s.From, s.To, "%s has one operand on each side", opText)
+	}
+	return s
 }
 
 // defineNames checks that there are only names on the left of :=.
@@ -1800,15 +1855,6 @@ func (p *parser) operand() Expr {
 		return p.literal(pos, t)
 	case tForall, tExists:
 		return p.quantifier()
-	case tFunc:
-		p.fail("there are no closures: declare a function at the top level")
-	case tMap:
-		p.fail("there are no maps: use an array, indexed by a small integer")
-	case tInterface:
-		p.fail("there are no interfaces: use a struct with a field that tells the kinds apart")
-	case tChan:
-		p.fail("a channel type is not a value: make(chan T, n) is one, as a shared variable's " +
-			"initial value")
 	case tAwait, tAssert:
 		p.fail("%s is a statement, not an expression", p.s.lit)
 	case tAtomic:
@@ -1818,8 +1864,20 @@ func (p *parser) operand() Expr {
 		}
 		p.failAt(pos, p.prevEnd, "atomic { ... } is a statement, not an expression")
 	}
+	if why, ok := noOperand[p.s.tok]; ok {
+		p.fail("%s", why)
+	}
 	p.expected("an expression")
 	return nil
+}
+
+// noOperand says of tokens that begin an expression in Go what to write.
+var noOperand = map[token]string{
+	tFunc:      "there are no closures: declare a function at the top level",
+	tMap:       noType[tMap],
+	tInterface: noType[tInterface],
+	tChan: "a channel type is not a value: make(chan T, n) is one, as a shared variable's " +
+		"initial value",
 }
 
 func (p *parser) quantifier() Expr {

@@ -683,21 +683,8 @@ type about struct {
 func (m *Machine) absorb(x *native.Execution, here int) error {
 	mark := m.Mark()
 	defer m.Rewind(mark)
-	if n := len(x.Steps); n > 0 && n <= here {
-		if f := x.Steps[n-1].Failure; f != nil && f.Kind == raced {
-			return m.found(n, f)
-		}
-	}
-	if len(x.Steps) < here {
-		return &native.Diverged{At: len(x.Steps), What: "the execution has ended"}
-	}
-	i := here
-	for p := m.at; p.before != nil; p = p.before {
-		i--
-		st := &x.Steps[i]
-		if st.Choice != p.choice || !m.s.same(p.ev, st) {
-			return &native.Diverged{At: i, What: m.otherwise(p.ev, st)}
-		}
+	if err := m.leads(x, here); err != nil {
+		return err
 	}
 	if x.End == native.Cut {
 		return ErrEndless
@@ -751,6 +738,27 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 		}
 	}
 	m.noteEnd()
+	return nil
+}
+
+// leads tells whether the first steps of an execution lead to the live state: nil if they do.
+func (m *Machine) leads(x *native.Execution, here int) error {
+	if n := len(x.Steps); n > 0 && n <= here {
+		if f := x.Steps[n-1].Failure; f != nil && f.Kind == raced {
+			return m.found(n, f)
+		}
+	}
+	if len(x.Steps) < here {
+		return &native.Diverged{At: len(x.Steps), What: "the execution has ended"}
+	}
+	i := here
+	for p := m.at; p.before != nil; p = p.before {
+		i--
+		st := &x.Steps[i]
+		if st.Choice != p.choice || !m.s.same(p.ev, st) {
+			return &native.Diverged{At: i, What: m.otherwise(p.ev, st)}
+		}
+	}
 	return nil
 }
 

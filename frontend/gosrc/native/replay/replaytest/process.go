@@ -104,45 +104,23 @@ func (p *Process) Run(ctx context.Context, prefix []native.Choice,
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		c := native.Choice{Thread: -1}
-		if i < len(prefix) {
+		if i >= len(prefix) && i >= most {
+			x.End = native.Cut
+			return x, nil
+		}
+		var c native.Choice
+		switch {
+		case i < len(prefix):
 			if c = prefix[i]; int(c.Thread) >= len(now) || now[c.Thread].Enabled <= c.Alt {
 				return nil, &native.Diverged{At: i, What: "not enabled"}
 			}
-		} else if i >= most {
-			x.End = native.Cut
-			return x, nil
-		} else if pol.Kind != native.Straight {
-			var all []native.Choice
-			for _, q := range now {
-				for alt := range q.Enabled {
-					all = append(all, native.Choice{Thread: q.Thread, Alt: alt})
-				}
-			}
-			if len(all) > 0 {
-				c = all[random.IntN(len(all))]
-			}
-		} else if last >= 0 && now[last].Enabled > 0 {
-			c.Thread = last
-		} else if k := slices.IndexFunc(now, func(q native.Pending) bool {
-			return q.Enabled > 0
-		}); k >= 0 {
-			c.Thread = int32(k)
+		case pol.Kind == native.Straight:
+			c = straight(now, last)
+		default:
+			c = drawn(now, random)
 		}
 		if c.Thread < 0 {
-			for _, q := range now {
-				if !q.Ended && !q.AtEnd {
-					if x.Failure == nil {
-						x.End, x.Failure = native.Leak, &native.Failure{Kind: system.Deadlock,
-							Message: "deadlock"}
-					}
-					if q.Thread == 0 {
-						x.End = native.Deadlock
-					}
-					x.Failure.Stacks = append(x.Failure.Stacks, native.Stack{Thread: q.Thread,
-						What: "waits"})
-				}
-			}
+			stuck(x, now)
 			return x, nil
 		}
 		last = c.Thread
@@ -154,6 +132,46 @@ func (p *Process) Run(ctx context.Context, prefix []native.Choice,
 		}
 		st.After = look()
 		x.Steps = append(x.Steps, st)
+	}
+}
+
+// straight chooses the thread that moved last, or the first one that can; thread -1 if none can.
+func straight(now []native.Pending, last int32) native.Choice {
+	can := func(q native.Pending) bool { return q.Enabled > 0 }
+	if last >= 0 && can(now[last]) {
+		return native.Choice{Thread: last}
+	}
+	return native.Choice{Thread: int32(slices.IndexFunc(now, can))}
+}
+
+// drawn draws a choice; thread -1 if there is none.
+func drawn(now []native.Pending, random *rand.Rand) native.Choice {
+	var all []native.Choice
+	for _, q := range now {
+		for alt := range q.Enabled {
+			all = append(all, native.Choice{Thread: q.Thread, Alt: alt})
+		}
+	}
+	if len(all) == 0 {
+		return native.Choice{Thread: -1}
+	}
+	return all[random.IntN(len(all))]
+}
+
+// stuck ends an execution in which nobody can move: with a deadlock or a leak if somebody waits.
+func stuck(x *native.Execution, now []native.Pending) {
+	for _, q := range now {
+		if !q.Ended && !q.AtEnd {
+			if x.Failure == nil {
+				x.End, x.Failure = native.Leak, &native.Failure{Kind: system.Deadlock,
+					Message: "deadlock"}
+			}
+			if q.Thread == 0 {
+				x.End = native.Deadlock
+			}
+			x.Failure.Stacks = append(x.Failure.Stacks, native.Stack{Thread: q.Thread,
+				What: "waits"})
+		}
 	}
 }
 
