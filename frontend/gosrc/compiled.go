@@ -13,8 +13,8 @@ import (
 	"cpor/system"
 )
 
-// Compiled is a package that was type-checked with all that it imports. Its
-// methods may be called from many goroutines at once.
+// Compiled is a package that was type-checked with everything it imports. Its methods may be
+// called from many goroutines at once.
 type Compiled struct {
 	loaded   *loader.Program
 	dir      string // the directory of the package, where tests run
@@ -35,12 +35,12 @@ func (c *Compiled) program(e Explore) *compile.Program {
 	return p
 }
 
-// largeTexts is how many bytes the strings of a program may have that nobody may need any more.
+// largeTexts is how many bytes the possibly unused strings of a program may have.
 const largeTexts = 32 << 20
 
-// Tidy frees what the tests so far have left behind, if it is much: strings that an execution
-// has made are kept, because other executions may make them again. No program that Test has
-// returned may be in use.
+// Tidy frees what earlier tests have left behind, if it is much: strings that an execution has
+// made are kept, because other executions may make them again. No program returned by Test may
+// be in use.
 func (c *Compiled) Tidy() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,8 +55,8 @@ func (c *Compiled) Tidy() {
 	}
 }
 
-// Compile type-checks the package, with its tests if it was loaded with them. The
-// error lists what is wrong.
+// Compile type-checks the package, with its tests if it was loaded with them. The error lists
+// the mistakes.
 func (p *Package) Compile() (*Compiled, error) {
 	l, err := p.loaded.Compile(p.tests)
 	if err != nil {
@@ -102,17 +102,17 @@ func (p *Program) Halt(is bool) {
 	}
 }
 
-// Halted tells whether computations have to end.
+// Halted reports whether computations must end.
 func (p *Program) Halted() bool { return p.how.Halted != nil && p.how.Halted.Load() }
 
 // Explore returns how the program is explored.
 func (p *Program) Explore() Explore { return p.how }
 
-// SlowAllowed tells whether a test may call t.Error or t.Fatal because time has passed
-// while somebody could run.
+// SlowAllowed reports whether a test may call t.Error or t.Fatal because time has passed while a
+// goroutine could run.
 func (p *Program) SlowAllowed() bool { return p.how.Time == "" || p.how.Time == AutoTime }
 
-// Idle returns the same program, whose time passes only when nobody can run.
+// Idle returns the same program, whose time passes only when no goroutine can run.
 func (p *Program) Idle() (*Program, error) {
 	e := p.how
 	e.Time = IdleTime
@@ -120,7 +120,7 @@ func (p *Program) Idle() (*Program, error) {
 }
 
 // Patient returns the same program; where the test function itself sleeps, time passes only when
-// no one else can run.
+// no other goroutine can run.
 func (p *Program) Patient() (*Program, error) {
 	e := p.how
 	e.Patient = true
@@ -136,7 +136,7 @@ func (p *Program) WithoutSlow() (*Program, error) {
 }
 
 // WithAlarms returns the same program; executions end quietly where more than n timers would
-// go off.
+// fire.
 func (p *Program) WithAlarms(n int) (*Program, error) {
 	e := p.how
 	e.Alarms = n
@@ -173,7 +173,7 @@ func (c *Compiled) Test(name string, e Explore) (*Program, error) {
 	return nil, fmt.Errorf("there is no test %s", name)
 }
 
-// isMain tells whether a function called TestMain is one.
+// isMain reports whether a function called TestMain is one.
 func isMain(f *ssa.Function) bool {
 	p := f.Signature.Params() // the function's own are there when it is built
 	return p.Len() == 1 && p.At(0).Type().String() == "*testing.M"
@@ -243,8 +243,8 @@ func unsupported(u *machine.Unsupported) *Unsupported {
 	return out
 }
 
-// Unsupported returns what the program did that cannot be explored, as far as it was
-// run; nil if nothing.
+// Unsupported returns what the program did that cannot be explored, as far as it ran; nil if
+// nothing.
 func (p *Program) Unsupported() *Unsupported {
 	if u := p.System.Unsupported(); u != nil {
 		return unsupported(u)

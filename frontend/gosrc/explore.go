@@ -11,15 +11,15 @@ import (
 // Time says when timers fire.
 type Time string
 
-// The ways.
+// The values of Time.
 const (
-	// AutoTime is AnyTime, but what fails because the test itself sleeps or waits for too short a
-	// time is no failure.
+	// AutoTime is AnyTime, except that a test that fails because it sleeps or waits too briefly
+	// has not failed.
 	AutoTime Time = "auto"
 	// AnyTime: an armed timer may fire at any later step, in the order of the
 	// deadlines, equal ones in every order.
 	AnyTime Time = "any"
-	// IdleTime: time passes only when nobody can run.
+	// IdleTime: time passes only when no goroutine can run.
 	IdleTime Time = "idle"
 )
 
@@ -29,23 +29,22 @@ type Granularity string
 // The granularities.
 const (
 	// Synchronisation: before each operation that synchronizes. A data race is a failure;
-	// without one nobody can tell the difference.
+	// without one, finer interruptions make no difference.
 	Synchronisation Granularity = "sync"
-	// MemoryAccesses: also before each access to memory that several goroutines can reach,
-	// for programs that race on purpose. A data race is no failure, and each access is one
-	// indivisible step that all others see at once (sequential consistency), whatever
-	// the size of the value.
+	// MemoryAccesses: also before each access to memory that several goroutines can reach, for
+	// programs that race on purpose. A data race is not a failure, and each access is one
+	// indivisible step that all others see at once (sequential consistency), whatever the size
+	// of the value.
 	MemoryAccesses Granularity = "memory"
 )
 
-// Explore says what is explored of a program. The zero value is the default.
+// Explore says how a program is explored. The zero value is the default.
 type Explore struct {
 	Time        Time        // empty: AutoTime
 	Granularity Granularity `json:",omitempty"` // empty: Synchronisation
 	NoRaces     bool        // leave out the check for data races
-	// Stored is needed by searches that store states and look for data races: what
-	// happened before is a part of the states then, and the clock that the program
-	// reads stands but for timers.
+	// Stored is needed by searches that store states and look for data races: happens-before is
+	// then part of the states, and the clock that the program reads advances only for timers.
 	Stored bool `json:",omitempty"`
 	// NoLeaks accepts goroutines that wait forever after the end of the test.
 	NoLeaks bool
@@ -55,27 +54,27 @@ type Explore struct {
 	// Run and Skip choose subtests, as the flags of go test do.
 	Run, Skip string
 	Short     bool // what testing.Short returns
-	// Halted, once it is true, ends every computation of the program, its initializers too: what
-	// they come to means nothing then. Nil: never.
+	// Halted, once it is true, ends every computation of the program, its initializers too:
+	// their results are then meaningless. Nil: never.
 	Halted *atomic.Bool `json:"-"`
-	// MaxMemory is how many bytes the process may take before an execution that wants more memory
-	// is given up; 0: there is no limit.
+	// MaxMemory is how many bytes the process may take before an execution that needs more is
+	// abandoned; 0: no limit.
 	MaxMemory uint64 `json:"-"`
 	// Dir is the working directory of the program; empty: that of the package for tests, and
 	// where patterns are relative to for a main package.
 	Dir string `json:",omitempty"`
-	// Args are the arguments of the program, as os.Args has them behind its name.
+	// Args are the arguments of the program, as in os.Args after its name.
 	Args []string `json:",omitempty"`
-	// Patient lets time pass only when no one else can run where the test function, or that of a
-	// subtest, calls time.Sleep in a _test.go file. Other timers are as Time says.
+	// Patient lets time pass only when no other goroutine can run where the test function, or
+	// that of a subtest, calls time.Sleep in a _test.go file. Other timers are as Time says.
 	Patient bool `json:",omitempty"`
 	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.
 	NoFailed bool `json:",omitempty"`
-	// Alarms is how many timers may go off, sleeps and time-outs among them, before an
-	// execution ends quietly; 0: any number.
+	// Alarms is how many timers may fire, including sleeps and time-outs, before an execution
+	// ends quietly; 0: any number.
 	Alarms int `json:",omitempty"`
-	// Outcomes makes output a part of the state: prints of different goroutines are
-	// explored in every order, and each execution's output can be told.
+	// Outcomes makes output part of the state: prints of different goroutines are explored in
+	// every order, and each execution's output is known.
 	Outcomes bool
 }
 
@@ -86,13 +85,13 @@ type Unsupported struct {
 	Path []Call
 }
 
-// Call is a call on the way to what is not supported.
+// Call is a call that leads to what is not supported.
 type Call struct {
 	Func string
 	Pos  system.Pos
 }
 
-// Error gives the place, what is not supported and the way there.
+// Error gives the place, what is not supported and the calls that lead there.
 func (u *Unsupported) Error() string {
 	var b strings.Builder
 	for i, c := range u.Path {

@@ -36,7 +36,7 @@ type Options struct {
 // Package is a package that was found.
 type Package struct {
 	Path, Name, Dir string
-	// Errors are what keeps it from being compiled.
+	// Errors say why it does not compile.
 	Errors []error
 
 	loaded *loader.Package
@@ -52,9 +52,8 @@ type TestFunc struct {
 	External bool
 }
 
-// Load finds the packages that the patterns represent, as the go command does. An
-// error means that the go command could not be used, or that the patterns make no
-// sense to it.
+// Load finds the packages that the patterns represent, as the go command does. An error means
+// that the go command could not be used, or does not understand the patterns.
 func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error) {
 	found, err := loader.Load(ctx, patterns, loader.Options{Dir: o.Dir, Tags: o.Tags,
 		Flags: o.Flags, Tests: o.Tests, Overlay: o.Overlay})
@@ -73,7 +72,7 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 	return out, nil
 }
 
-// HasTests tells whether the package has test files.
+// HasTests reports whether the package has test files.
 func (p *Package) HasTests() bool { return p.loaded.HasTests() }
 
 // Tests returns the test functions in the order in which go test runs them.
@@ -99,7 +98,7 @@ func (p *Package) Tests() []TestFunc {
 	return out
 }
 
-// isTest tells whether go test takes a function for a test.
+// isTest reports whether a function is a test for go test.
 func isTest(fn *ast.FuncDecl) bool {
 	rest, ok := strings.CutPrefix(fn.Name.Name, "Test")
 	if !ok || fn.Recv != nil || fn.Type.TypeParams != nil || fn.Type.Results != nil &&

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Selection returns which tests and subtests, by their full names, are chosen by
-// patterns like those of go test's flags -run and -skip. The error says which pattern
-// is none.
+// Selection returns which tests and subtests, by their full names, are chosen by patterns like
+// those of go test's flags -run and -skip. The error names an invalid pattern.
 func Selection(run, skip string) (func(name string) bool, error) {
 	r, err := elements("run", run)
 	if err != nil {
@@ -27,8 +26,7 @@ func Selection(run, skip string) (func(name string) bool, error) {
 	}, nil
 }
 
-// matches tells whether each part of a name matches its element, as far as there
-// are both.
+// matches reports whether each part of a name matches its element, as far as there are both.
 func matches(parts []string, elems []*regexp.Regexp) bool {
 	for i := range min(len(parts), len(elems)) {
 		if !elems[i].MatchString(parts[i]) {
@@ -38,8 +36,8 @@ func matches(parts []string, elems []*regexp.Regexp) bool {
 	return true
 }
 
-// elements compiles the parts of a pattern between slashes that stand outside of
-// brackets, as package testing does.
+// elements compiles the parts of a pattern between slashes outside brackets, as package testing
+// does.
 func elements(name, pattern string) ([]*regexp.Regexp, error) {
 	if pattern == "" {
 		return nil, nil

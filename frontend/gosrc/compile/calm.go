@@ -1,12 +1,12 @@
 package compile
 
-// Calm says what is known of a computation, on all ways that it can take.
+// Calm says what is known about a computation, on all paths that it can take.
 type Calm uint8
 
 const (
-	// Touches: it may read or write memory for the program, or nobody knows what it does.
+	// Touches: it may read or write the program's memory, or its effect is unknown.
 	Touches Calm = 1 << iota
-	// Waits: it may come to an operation on a channel that waits for a partner.
+	// Waits: it may reach an operation on a channel that waits for a partner.
 	Waits
 	// Returns: it may return from its function.
 	Returns
@@ -14,14 +14,13 @@ const (
 	Throws
 )
 
-// calmSteps is how many instructions are looked at, those of functions that are called
-// included.
+// calmSteps is how many instructions are examined, including those of called functions.
 const calmSteps = 200
 
 type calmKey struct{ fn, pc int32 }
 
-// CalmFrom returns what is known of the computation that begins with the instruction pc of
-// a function, up to the next operation that synchronizes.
+// CalmFrom returns what is known about the computation that begins with the instruction pc of a
+// function, up to the next operation that synchronizes.
 func (p *Program) CalmFrom(f *Func, pc int32) Calm {
 	key := calmKey{int32(f.Index), pc}
 	if c, ok := p.calm.Load(key); ok {

@@ -28,8 +28,8 @@ func sortedMembers(pkg *ssa.Package) []ssa.Member {
 	return out
 }
 
-// Ready compiles a function if that has not been done. It must be called before
-// any of the function's instructions are looked at.
+// Ready compiles a function if that has not been done. It must be called before any of the
+// function's instructions are read.
 func (p *Program) Ready(f *Func) {
 	if !f.ready.Load() {
 		p.make(f)
@@ -65,7 +65,7 @@ type compiler struct {
 	late     bool // returns run the deferred calls
 }
 
-// patch is a target that has to be filled in.
+// patch is a target to be filled in.
 type patch struct {
 	instr int32
 	block int
@@ -78,8 +78,8 @@ func (c *compiler) typ(t types.Type) *Type { return c.p.TypeOf(t) }
 
 func (c *compiler) emit(i Instr) int32 {
 	if c.current != nil && !c.f.Untracked {
-		// The operation is the first one of its SSA instruction, or all that the instruction
-		// has computed before stands in registers that are live.
+		// The operation is the first one of its SSA instruction, or everything that the
+		// instruction has computed before is in live registers.
 		if a, b := i.accesses(); a >= 0 &&
 			(c.p.Memory && (i.Op != ToString || c.f.Types[i.N].Kind == Slice) || c.movesLocks(i)) {
 			c.pause(a, b)
@@ -103,8 +103,8 @@ func (c *compiler) emit(i Instr) int32 {
 	return int32(len(c.f.Code) - 1)
 }
 
-// movesLocks tells whether an operation copies or overwrites locks: it is a step of its own,
-// so that those are seen who use the lock before it and behind it.
+// movesLocks reports whether an operation copies or overwrites locks: it is a step of its own,
+// so that it is ordered with uses of the lock before and after it.
 func (c *compiler) movesLocks(i Instr) bool {
 	switch i.Op {
 	case Load, Store:
@@ -115,7 +115,7 @@ func (c *compiler) movesLocks(i Instr) bool {
 	return false
 }
 
-// pause ends a transition before what comes next.
+// pause ends a transition before the next instruction.
 func (c *compiler) pause(a, b int32) {
 	at := c.emit(Instr{Op: Pause, A: a, B: b})
 	if c.current != nil {
@@ -291,7 +291,7 @@ func (c *compiler) valueType(v ssa.Value) *Type {
 	return c.typ(v.Type())
 }
 
-// anyOrder tells whether a loop over a map goes on with any key that is left: those of
+// anyOrder reports whether a loop over a map continues with any remaining key: those of
 // programs, and of package maps.
 func (c *compiler) anyOrder(r *ssa.Range) bool {
 	if _, ok := r.X.Type().Underlying().(*types.Map); !ok || !c.p.AnyOrder {
@@ -349,8 +349,7 @@ func (c *compiler) finish() {
 	}
 }
 
-// pauseNative is the pause of a function that the machine performs: before it, if it gets
-// pointers.
+// pauseNative is the pause before a function that the machine performs, if it gets pointers.
 func (c *compiler) pauseNative() {
 	pointers := []int32{-1, -1}
 	n, off := 0, int32(0)
@@ -447,7 +446,7 @@ func (c *compiler) constWords(v *ssa.Const) []uint64 {
 	panic(fmt.Sprintf("constant %v of type %v", v, t))
 }
 
-// move copies a value; a value of no size needs nothing.
+// move copies a value; one of size 0 needs nothing.
 func (c *compiler) move(to, from int32, size int) {
 	switch {
 	case size == 0 || to == from:
@@ -458,7 +457,7 @@ func (c *compiler) move(to, from int32, size int) {
 	}
 }
 
-// edge emits what the phis of a successor ask for.
+// edge emits the moves for the phis of a successor.
 func (c *compiler) edge(to *ssa.BasicBlock) {
 	pred := slices.Index(to.Preds, c.block)
 	c.phis(to, pred)
@@ -481,7 +480,7 @@ func (c *compiler) phis(to *ssa.BasicBlock, pred int) {
 			moves = append(moves, mv{dst, src, size})
 		}
 	}
-	// They happen at once: those first whose target no other one reads.
+	// They are simultaneous: first those whose target no other one reads.
 	for len(moves) > 0 {
 		free := -1
 		for i, m := range moves {
@@ -502,12 +501,12 @@ func (c *compiler) phis(to *ssa.BasicBlock, pred int) {
 			moves = slices.Delete(moves, free, free+1)
 			continue
 		}
-		// A cycle: one of the sources goes aside.
+		// A cycle: one of the sources is saved.
 		m := &moves[0]
 		tmp := c.alloc(m.size)
 		c.move(tmp, m.from, m.size)
 		m.from = tmp
-		// Those that read the same source read it still; only m is freed.
+		// Others that read the same source still read it; only m is freed.
 	}
 }
 
@@ -671,8 +670,8 @@ func (c *compiler) instruction(i ssa.Instruction) {
 		c.emit(Instr{Op: Panic, A: c.reg(i.X)})
 	case *ssa.Return:
 		if c.late && c.block != c.ssa.Recover {
-			// The builder leaves RunDefers out where all defer statements stand in the
-			// bodies of ranges over functions.
+			// The builder omits RunDefers where all defer statements are in the bodies of ranges
+			// over functions.
 			c.emit(Instr{Op: RunDefers})
 			for _, r := range i.Results {
 				if u := resultLoad(r); u != nil {
@@ -700,8 +699,8 @@ func (c *compiler) instruction(i ssa.Instruction) {
 	}
 }
 
-// rangePanics are the run-time errors that the builder's panics in ranges over
-// functions stand for.
+// rangePanics are the run-time errors that the builder's panics in ranges over functions
+// represent.
 var rangePanics = map[string]string{
 	"yield function called after range loop exit": "range function continued iteration after " +
 		"function for loop body returned false",
@@ -709,7 +708,7 @@ var rangePanics = map[string]string{
 		"and did not resume panicking",
 }
 
-// fromSource tells whether a panic stands in the program.
+// fromSource reports whether a panic is in the program's source.
 func (c *compiler) fromSource(i *ssa.Panic) bool {
 	return i.Pos().IsValid() &&
 		c.ssa.Synthetic == ""
@@ -802,8 +801,8 @@ func (c *compiler) addCall(call Call) int32 {
 	return int32(len(c.f.Calls) - 1)
 }
 
-// common compiles the operands of a call, go or defer; used tells whether somebody may look
-// at the result. The sort of call is CallF, CallV or CallM, less CallF.
+// common compiles the operands of a call, go or defer; used says whether the result may be used.
+// The sort of call is CallF, CallV or CallM, less CallF.
 func (c *compiler) common(cc *ssa.CallCommon, used bool) (call int32, sort Kind) {
 	x := Call{Result: c.typ(cc.Signature().Results()).Size}
 	at := int32(0)
@@ -842,9 +841,8 @@ func (c *compiler) common(cc *ssa.CallCommon, used bool) (call int32, sort Kind)
 	return c.addCall(x), sort
 }
 
-// blindAdd returns the function that does what a function or method Add of package
-// sync/atomic does, but for the result; nil if fn is none. The receiver of a method has the
-// address of its only field.
+// blindAdd returns the variant without a result of a function or method Add of package
+// sync/atomic; nil if fn is not one. The receiver of a method has the address of its only field.
 func (c *compiler) blindAdd(fn *ssa.Function) *ssa.Function {
 	pkg := fn.Pkg
 	if pkg == nil || pkg.Pkg.Path() != "sync/atomic" || !c.p.Standard(pkg.Pkg) {
@@ -864,7 +862,7 @@ func (c *compiler) blindAdd(fn *ssa.Function) *ssa.Function {
 	return pkg.Func("add" + name)
 }
 
-// lookedAt tells whether somebody may look at a value.
+// lookedAt reports whether a value may be used.
 func lookedAt(v ssa.Value) bool {
 	return slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
 		_, debug := i.(*ssa.DebugRef)
@@ -872,8 +870,8 @@ func lookedAt(v ssa.Value) bool {
 	})
 }
 
-// builtinCall makes the call of a built-in function that go or defer asks for: a
-// function is made of it, for that operands are evaluated now.
+// builtinCall compiles a built-in function after go or defer: as a function, because operands
+// are evaluated now.
 func (c *compiler) builtinCall(cc *ssa.CallCommon, b *ssa.Builtin) int32 {
 	x := Call{Name: b.Name(), Result: c.typ(cc.Signature().Results()).Size}
 	f := &Func{SSA: c.ssa, Name: b.Name(), Recover: -1, Defers: -1, Hidden: true,
@@ -1036,9 +1034,9 @@ func (c *compiler) builtin(cc *ssa.CallCommon, b *ssa.Builtin, to int32) {
 	}
 }
 
-// offsetof returns what unsafe.Offsetof gives in a generic function; elsewhere it is a
-// constant. Of the fields that lead to the one in question those count that the selector
-// leaves out: they are embedded, and have the place where the selector begins.
+// offsetof returns what unsafe.Offsetof gives in a generic function; elsewhere it is a constant.
+// Embedded fields that the selector omits count, too: they are at the place where the selector
+// begins.
 func (c *compiler) offsetof(cc *ssa.CallCommon) (off int, ok bool) {
 	begin := token.NoPos
 	if body := c.ssa.Syntax(); body != nil {
@@ -1272,8 +1270,8 @@ func (c *compiler) convert(i *ssa.Convert) {
 	}
 }
 
-// cast tells why a pointer that came from unsafe.Pointer cannot be taken for one
-// to another type; empty if it can.
+// cast says why a pointer from unsafe.Pointer cannot be converted to another type; empty if it
+// can.
 func (c *compiler) cast(x ssa.Value, to *Type) string {
 	if to.Elem == nil {
 		return "" // to unsafe.Pointer
@@ -1296,8 +1294,8 @@ func (c *compiler) cast(x ssa.Value, to *Type) string {
 	return ""
 }
 
-// castable tells whether a value of one type can be taken for one of another: its words mean the
-// same. Every pointer can be taken for an unsafe.Pointer, as for atomic.LoadPointer.
+// castable reports whether a value of one type can be used as one of another: its words mean the
+// same. Every pointer can be used as an unsafe.Pointer, as for atomic.LoadPointer.
 func castable(from, to *Type) bool {
 	if from.Kind == Pointer && to.Kind == Pointer && to.Elem == nil {
 		return true
@@ -1306,8 +1304,8 @@ func castable(from, to *Type) bool {
 		sameWord[from.Kind] != 0 && sameWord[from.Kind] == sameWord[to.Kind]
 }
 
-// Holds tells whether a value of type to begins at the word w of n words that hold values of the
-// type one after the other.
+// Holds reports whether a value of type to begins at the word w of n words that hold values of
+// the type one after the other.
 func (t *Type) Holds(w, n int, to *Type) bool {
 	if w < 0 || t.Size == 0 || w+to.Size > n {
 		return false
@@ -1329,9 +1327,9 @@ func (t *Type) Holds(w, n int, to *Type) bool {
 	return false
 }
 
-// headerCast returns what v points to if v is a pointer that is taken for one to a slice of
-// bytes or a string by package unsafe, to what begins with a string or is a slice of bytes, and
-// only to load from it; else nil:
+// headerCast returns what v points to if package unsafe casts v, a pointer to a slice of bytes
+// or to something that begins with a string, to a pointer to a slice of bytes or a string, only
+// to load from it; otherwise nil:
 //
 //	*(*[]byte)(unsafe.Pointer(&struct {
 //		string
@@ -1374,13 +1372,12 @@ func (c *compiler) headerCast(v ssa.Value) *Type {
 	return from
 }
 
-// ifaceCast tells whether v is a pointer to an interface that is taken for one to the words that
-// it has in Go, and whether more is done with that than to load the first of them, which stands
-// for the type:
+// ifaceCast reports whether v is a pointer to an interface that is cast to its two words in Go,
+// and whether more is done with it than loading the first of them, which represents the type:
 //
 //	(*struct{ Type, Data unsafe.Pointer })(unsafe.Pointer(&x)).Type
 //
-// The first word is a number here, which is as good as an address for all that compares them.
+// The first word is a number here, which compares as well as an address.
 func (c *compiler) ifaceCast(i *ssa.Convert) (whole, ok bool) {
 	x, ok := i.X.(*ssa.Convert)
 	if !ok || i.X.Type().Underlying() != types.Typ[types.UnsafePointer] {
@@ -1414,8 +1411,8 @@ func (c *compiler) ifaceCast(i *ssa.Convert) (whole, ok bool) {
 	return false, true
 }
 
-// private tells whether nobody but a cast knows the interface that it takes apart, whose
-// variable was made for it: func f(x any) *words { return (*words)(unsafe.Pointer(&x)) }.
+// private reports whether only a cast uses the interface that it takes apart, whose variable was
+// made for it: func f(x any) *words { return (*words)(unsafe.Pointer(&x)) }.
 func private(i *ssa.Convert) bool {
 	to, ok := i.X.(*ssa.Convert)
 	if !ok {
@@ -1450,7 +1447,7 @@ func private(i *ssa.Convert) bool {
 }
 
 // castOf returns the conversion of the address of a local variable by unsafe.Pointer, if there
-// is one and only one.
+// is exactly one.
 func castOf(v ssa.Value) (cast *ssa.Convert) {
 	a, ok := v.(*ssa.Alloc)
 	if !ok {
@@ -1473,8 +1470,8 @@ func castOf(v ssa.Value) (cast *ssa.Convert) {
 	return cast
 }
 
-// madeBy tells whether the interface whose address a cast takes is made by nothing else, and loaded
-// behind that only:
+// madeBy reports whether only a cast makes the interface whose address it takes, which is loaded
+// only afterwards:
 //
 //	var x any
 //	w := (*words)(unsafe.Pointer(&x))
@@ -1516,7 +1513,7 @@ func madeBy(i *ssa.Convert) bool {
 	return true
 }
 
-// behind tells whether an instruction is always executed before another one is.
+// behind reports whether an instruction is always executed before another one.
 func behind(first, then ssa.Instruction) bool {
 	if first.Block() != then.Block() {
 		return first.Block().Dominates(then.Block())
@@ -1525,7 +1522,7 @@ func behind(first, then ssa.Instruction) bool {
 	return slices.Index(instrs, first) < slices.Index(instrs, then)
 }
 
-// read tells whether the pointer that a cast makes is only read through.
+// read reports whether the pointer that a cast makes is only read through.
 func read(i *ssa.Convert) bool {
 	for _, use := range *i.Referrers() {
 		switch use := use.(type) {
@@ -1545,7 +1542,7 @@ func read(i *ssa.Convert) bool {
 	return true
 }
 
-// onlyLoaded tells whether nothing is done with an address but to load from it.
+// onlyLoaded reports whether an address is only loaded from.
 func onlyLoaded(a ssa.Value) bool {
 	for _, use := range *a.Referrers() {
 		switch use := use.(type) {
@@ -1561,7 +1558,7 @@ func onlyLoaded(a ssa.Value) bool {
 	return true
 }
 
-// loadHeader loads a value of type to from where one of type from stands: see headerCast.
+// loadHeader loads a value of type to from the place of one of type from: see headerCast.
 func (c *compiler) loadHeader(a, addr int32, from, to *Type) {
 	h := c.alloc(from.Size)
 	c.load(h, addr, from)
@@ -1572,13 +1569,13 @@ func (c *compiler) loadHeader(a, addr int32, from, to *Type) {
 	c.emit(Instr{Op: StrBytes, A: a, B: h, C: h + 1, N: c.typeIndex(to)})
 }
 
-// sameWord are the numbers whose words are their bits, by how many these are.
+// sameWord are the numbers whose words are their bits, by their size.
 var sameWord = map[Kind]int{Int64: 64, Uint64: 64, Uintptr: 64, Float64: 64, Uint32: 32,
 	Float32: 32}
 
-// slice compiles x[low:high:max]. The operands stand in three registers in a
-// row behind the result: B is what is sliced; the moves say which bounds there are, and, in To,
-// whether these have no sign.
+// slice compiles x[low:high:max]. The operands are in three consecutive registers after the
+// result: B is what is sliced; the moves say which bounds there are, and, in To, whether these
+// are unsigned.
 func (c *compiler) slice(i *ssa.Slice) {
 	t := c.typ(i.X.Type())
 	bound := func(v ssa.Value) Move {
@@ -1615,8 +1612,8 @@ func (c *compiler) selectStmt(i *ssa.Select) {
 	c.emit(Instr{Op: SelectOp, A: c.slot[i], B: int32(t.Size), N: int32(len(c.f.Selects) - 1)})
 }
 
-// linkname returns the name of the function of another package that a function
-// without a body stands for, by the directive above it; "" if there is none.
+// linkname returns the name of the function of another package that a function without a body is
+// linked to, by the directive above it; "" if there is none.
 func linkname(fn *ssa.Function) string {
 	d, ok := fn.Syntax().(*ast.FuncDecl)
 	if !ok || d.Body != nil || d.Doc == nil {
@@ -1662,9 +1659,9 @@ func why(pkg *types.Package, name string, standard bool) string {
 	return fmt.Sprintf("calls %s, which has no body in Go", name)
 }
 
-// returnsItself tells whether a store belongs to a return statement that names the results of
-// its function, all and in their order. Go's compiler writes nothing there, so that it is no
-// write for a race.
+// returnsItself reports whether a store belongs to a return statement that names the results of
+// its function, all and in their order. Go's compiler writes nothing there, so it does not count
+// as a write for races.
 func returnsItself(s *ssa.Store) bool {
 	load, ok := s.Val.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL || load.X != s.Addr || !s.Pos().IsValid() {

@@ -8,16 +8,15 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// What an initializer that is given up would still have done.
+// What an abandoned initializer would still have done.
 //
-// It says too much rather than too little. A function may be called if its name stands
-// somewhere in what may be executed, or if it exists as a value by now: it is in Program.funcOf
-// then, since the function that made the value was compiled. The same holds for methods and the
-// types whose values are in interfaces. A variable may be changed if something is stored in
-// it, or in what it refers to, and also if what it refers to goes somewhere else: into a result,
-// another variable, a call of what may change it. Of the variables of the standard library only
-// those count that are changed in so many words, or by one of the functions that are there to
-// change them ([registers]): the others are caches.
+// It overestimates. A function may be called if its name occurs in what may be executed, or if
+// it exists as a value already: then it is in Program.funcOf, since the function that made the
+// value was compiled. The same holds for methods and the types whose values are in interfaces. A
+// variable may be changed if something is stored in it, or in what it refers to, or if what it
+// refers to flows elsewhere: into a result, another variable, a call that may change it. Of the
+// variables of the standard library only those count that are assigned directly, or by one of
+// the functions meant to change them ([registers]): the others are caches.
 
 // registers are the functions of the standard library that change the state of a package.
 var registers = strings.Fields(`
@@ -30,8 +29,8 @@ var registers = strings.Fields(`
 	math/rand.Seed mime.AddExtensionType net/http.Handle net/http.HandleFunc net/rpc.Register net/rpc.RegisterName net/rpc.HandleHTTP
 	os.Setenv os.Unsetenv os.Clearenv os.Chdir`)
 
-// Effects returns the variables that the instructions behind one of a function may change, and
-// that functions as a whole may, with all that they call. Without an instruction the function
+// Effects returns the variables that the instructions after one of a function may change, and
+// that whole functions may, with everything they call. Without an instruction the function
 // counts as a whole, too.
 func (p *Program) Effects(rest *Func, behind int32, whole []*Func) []*ssa.Global {
 	e := &effects{p: p, seen: map[*ssa.Function]bool{}, found: map[*ssa.Global]bool{},
@@ -79,9 +78,9 @@ type effects struct {
 	todo    []*ssa.Function
 	found   map[*ssa.Global]bool
 	methods map[string][]*ssa.Function // by name
-	// What is known of parameters.
+	// What is known about parameters.
 	changing map[parameter]bool
-	// Packages of the standard library that are looked through, because a function of theirs
+	// Packages of the standard library that are examined, because one of their functions
 	// registers something.
 	within map[*types.Package]bool
 }
@@ -96,7 +95,7 @@ func (e *effects) blocks(f *ssa.Function) []*ssa.BasicBlock {
 	return f.Blocks
 }
 
-// behind looks at what may be executed behind an instruction.
+// behind examines what may be executed after an instruction.
 func (e *effects) behind(f *ssa.Function, at ssa.Instruction) {
 	blocks := e.blocks(f)
 	if at == nil {
@@ -121,7 +120,7 @@ func (e *effects) behind(f *ssa.Function, at ssa.Instruction) {
 	}
 }
 
-// call notes that a function may be called.
+// call records that a function may be called.
 func (e *effects) call(f *ssa.Function) {
 	if f == nil || e.seen[f] || f.Synthetic == "package initializer" {
 		return
@@ -138,8 +137,8 @@ func (e *effects) call(f *ssa.Function) {
 	e.todo = append(e.todo, f)
 }
 
-// unknown notes that a function without a body may be called: it calls C, or is not written in
-// Go. It may change the variables of its package and of those that this imports; of the standard
+// unknown records that a function without a body may be called: it calls C, or is not written in
+// Go. It may change the variables of its package and of those it imports; of the standard
 // library, what is registered.
 func (e *effects) unknown(f *ssa.Function) {
 	pkg := packageOf(f)
@@ -235,13 +234,13 @@ type parameter struct {
 	k int
 }
 
-// changes tells whether a function may change what a parameter refers to, or let it go where it
+// changes reports whether a function may change what a parameter refers to, or pass it where it
 // is not followed.
 func (e *effects) changes(p parameter) bool {
 	if c, ok := e.changing[p]; ok {
 		return c
 	}
-	// as long as nothing else is known: calls in a circle change nothing by themselves
+	// the default: recursive calls alone change nothing
 	e.changing[p] = false
 	c := len(e.blocks(p.f)) == 0 || p.k >= len(p.f.Params) ||
 		e.used(p.f.Params[p.k], map[ssa.Value]bool{})
@@ -315,7 +314,7 @@ func (e *effects) used(v ssa.Value, seen map[ssa.Value]bool) bool {
 	return false
 }
 
-// invoke notes that a method of a type that nobody knows is called, and returns which it may be.
+// invoke records a call of a method of an unknown type, and returns which it may be.
 func (e *effects) invoke(name string) []*ssa.Function {
 	fs := e.named(name)
 	for _, f := range fs {
@@ -324,7 +323,7 @@ func (e *effects) invoke(name string) []*ssa.Function {
 	return fs
 }
 
-// named returns the methods of that name of all types that are known by now.
+// named returns the methods of that name of all types known so far.
 func (e *effects) named(name string) []*ssa.Function {
 	if fs, ok := e.methods[name]; ok {
 		return fs
@@ -350,7 +349,7 @@ func (e *effects) named(name string) []*ssa.Function {
 	return fs
 }
 
-// value notes that a function that nobody knows is called, and returns which it may be.
+// value records a call of an unknown function, and returns which it may be.
 func (e *effects) value(sig *types.Signature) []*ssa.Function {
 	e.p.mu.Lock()
 	var fs []*ssa.Function
@@ -367,7 +366,7 @@ func (e *effects) value(sig *types.Signature) []*ssa.Function {
 	return fs
 }
 
-// changed notes that what a value refers to may be changed.
+// changed records that what a value refers to may be changed.
 func (e *effects) changed(v ssa.Value) {
 	e.roots(v, map[ssa.Value]bool{}, func(g *ssa.Global) {
 		if g.Name() != "init$guard" {
@@ -376,7 +375,7 @@ func (e *effects) changed(v ssa.Value) {
 	})
 }
 
-// escapes notes that a value goes where it is not followed.
+// escapes records that a value flows where it is not followed.
 func (e *effects) escapes(v ssa.Value) {
 	if !refers(v.Type(), 0) {
 		return
@@ -388,7 +387,7 @@ func (e *effects) escapes(v ssa.Value) {
 	})
 }
 
-// refers tells whether something can be changed by way of a value of a type.
+// refers reports whether something can be changed through a value of a type.
 func refers(t types.Type, depth int) bool {
 	switch types.TypeString(t, nil) {
 	case "error", "reflect.Type", "*os.File", "*sync.Pool":

@@ -1,7 +1,7 @@
 package compile
 
-// Instr is an instruction. What the operands mean depends on the operation;
-// mostly A is the register of the result and B and C are those of the operands.
+// Instr is an instruction. What the operands mean depends on the operation; usually A is the
+// register of the result, and B and C are those of the operands.
 type Instr struct {
 	Op      Op
 	K       Kind // of the numbers
@@ -156,7 +156,7 @@ func (i *Instr) accesses() (a, b int32) {
 	return -1, -1
 }
 
-// Writes tells whether an operation on memory writes it.
+// Writes reports whether an operation on memory writes it.
 func (o Op) Writes() bool {
 	switch o {
 	case Store, StoreW, MapSet, MapDelete, MapClear, Clear, Append, AppendStr, Copy, CopyStr:
@@ -165,5 +165,5 @@ func (o Op) Writes() bool {
 	return false
 }
 
-// Synchronises tells whether an operation begins a transition.
+// Synchronises reports whether an operation begins a transition.
 func (o Op) Synchronises() bool { return o > FirstSync }

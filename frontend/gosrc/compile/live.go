@@ -40,8 +40,8 @@ const (
 	liveRecovered                 // at the recover block
 )
 
-// LiveAfter returns the registers whose values may still be used by a function when
-// the instruction pc has been executed; result tells whether its own result counts.
+// LiveAfter returns the registers whose values may still be used by a function when the
+// instruction pc has been executed; result reports whether its own result counts.
 func (f *Func) LiveAfter(pc int32, result bool) []Slot {
 	if result {
 		return f.liveAt(liveKey{pc, liveDone})
@@ -57,8 +57,8 @@ func (f *Func) LiveInRecover() []Slot { return f.liveAt(liveKey{0, liveRecovered
 // about to execute the instruction pc.
 func (f *Func) Live(pc int32) []Slot { return f.liveAt(liveKey{pc, liveHere}) }
 
-// Interruptible tells whether a function may be interrupted before the instruction pc:
-// it is known what is live there.
+// Interruptible reports whether a function may be interrupted before the instruction pc: its
+// live registers are known.
 func (f *Func) Interruptible(pc int32) bool { return f.points[pc] != nil }
 
 func (f *Func) liveAt(key liveKey) []Slot {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// MadeName returns the name of what the instruction at pc allocates, if the program
-// gives it one: the variable, or the field of a type, that it is kept in.
+// MadeName returns the name of what the instruction at pc allocates, if the program gives it
+// one: the variable, or the field of a type, that holds it.
 func (f *Func) MadeName(pc int32) string {
 	v, ok := f.made[pc]
 	if !ok {
@@ -17,7 +17,7 @@ func (f *Func) MadeName(pc int32) string {
 	return nameOf(v, 0)
 }
 
-// nameOf finds the name of a value in what is done with it.
+// nameOf finds the name of a value from its uses.
 func nameOf(v ssa.Value, depth int) string {
 	if a, ok := v.(*ssa.Alloc); ok {
 		switch a.Comment {

@@ -19,7 +19,7 @@ import (
 	"cpor/system"
 )
 
-// Mode says what else than synchronization is a transition of its own.
+// Mode says what, besides synchronization, is a transition of its own.
 type Mode struct {
 	AnyOrder bool // each step of a loop over a map is a choice among the keys that are left
 	Memory   bool // each access to memory that others can reach is a transition of its own
@@ -63,7 +63,7 @@ type Global struct {
 	Missing bool // of a package that is not interpreted
 }
 
-// New prepares a program; native finds the functions that are the machine's.
+// New prepares a program; native finds the functions that the machine implements.
 func New(l *loader.Program, mode Mode, native func(name string) (number int, sync,
 	ok bool)) *Program {
 	p := &Program{
@@ -120,7 +120,7 @@ type Func struct {
 
 	once  sync.Once
 	ready atomic.Bool
-	// What follows is there when Ready has returned.
+	// The following fields are set when Ready has returned.
 	Code    []Instr
 	Pos     []token.Pos // by instruction
 	Regs    int         // words of registers, constants not counted
@@ -226,8 +226,7 @@ func (p *Program) funcLocked(f *ssa.Function) *Func {
 	return x
 }
 
-// packageOf returns the package where a function stands; generic ones in that of
-// their declaration.
+// packageOf returns the package of a function; for generic ones that of their declaration.
 func packageOf(f *ssa.Function) *types.Package {
 	for f.Parent() != nil {
 		f = f.Parent()
@@ -290,16 +289,16 @@ func (f *Func) runtimeName() string {
 	return s
 }
 
-// Wraps tells whether the function was made by the compiler to call another one: stacks do
-// not show it.
+// Wraps reports whether the function was made by the compiler to call another one: stacks do not
+// show it.
 func (f *Func) Wraps() bool {
 	s := f.SSA.Synthetic
 	return strings.HasPrefix(s, "wrapper") || strings.HasPrefix(s, "bound") ||
 		strings.HasPrefix(s, "thunk")
 }
 
-// CodeOf returns the function that represents the code of f: of a method value, of which
-// there is a function of its own at each place, the method.
+// CodeOf returns the function that represents the code of f: for a method value, which has its
+// own function at each place, the method.
 func (p *Program) CodeOf(f *Func) *Func {
 	if !f.Wraps() || f.SSA.Object() == nil {
 		return f
@@ -313,8 +312,8 @@ func (p *Program) CodeOf(f *Func) *Func {
 	return p.FuncOf(method)
 }
 
-// Helps tells whether a function calls the method Helper of a test, so that failures are
-// its caller's.
+// Helps reports whether a function calls the method Helper of a test, so that failures are
+// attributed to its caller.
 func (f *Func) Helps() bool {
 	for _, b := range f.SSA.Blocks {
 		for _, i := range b.Instrs {
@@ -352,7 +351,7 @@ var paths = regexp.MustCompile(`[^\s()*\[\],/]+/`)
 // funcName returns the name of a function as it appears in stacks: pkg.F, pkg.(*T).M,
 // pkg.F.func1.
 func funcName(f *ssa.Function) string {
-	// The paths of packages but for their last elements only make it long.
+	// Only the last elements of package paths are kept.
 	s := paths.ReplaceAllString(f.RelString(nil), "")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "$bound", ""), "$", ".func")
 }

@@ -13,9 +13,9 @@ type Operation struct {
 	Elem *Type // of the channel
 }
 
-// synthetic returns the function of that key, which is in no source: package reflect
-// asks for operations whose types are not known before. All its registers have types, and
-// are zero from its first instruction on, so that they count as live from then on.
+// synthetic returns the function of that key, which is in no source: package reflect needs
+// operations whose types are not known in advance. All its registers have types, and are zero
+// from its first instruction on, so they count as live from then on.
 func (p *Program) synthetic(key string, sig *types.Signature, captured []types.Type,
 	emit func(*compiler)) *Func {
 	p.mu.Lock()

@@ -13,7 +13,7 @@ import (
 // Kind is how a type's values are represented.
 type Kind uint8
 
-// The kinds. Of the numbers, those up to Uintptr are integers.
+// The kinds. The numbers up to Uintptr are integers.
 const (
 	Invalid Kind = iota
 	Bool
@@ -43,13 +43,13 @@ const (
 	Iterator
 )
 
-// Integer tells whether the kind is one of integers.
+// Integer reports whether the kind is one of integers.
 func (k Kind) Integer() bool { return k >= Int8 && k <= Uintptr }
 
-// Signed tells whether the kind is one of signed integers.
+// Signed reports whether the kind is one of signed integers.
 func (k Kind) Signed() bool { return k >= Int8 && k <= Int64 }
 
-// Float tells whether the kind is one of floating-point numbers.
+// Float reports whether the kind is one of floating-point numbers.
 func (k Kind) Float() bool { return k == Float32 || k == Float64 }
 
 // Bits returns the size of a number.
@@ -74,10 +74,10 @@ func (k Kind) Bits() int {
 //     word in the lower; nil is 0;
 //   - a slice is a pointer, the length and the capacity;
 //   - maps and channels are pointers to objects of their own kinds;
-//   - a function is 0, a number with [StaticFunc], or a pointer to an object that
-//     begins with such a number and goes on with what the function captured;
-//   - an interface is the number of the dynamic type, 0 if nil, and the value: itself
-//     if it is one word, else a pointer to an object that nobody changes;
+//   - a function is 0, a number with [StaticFunc], or a pointer to an object that begins with
+//     such a number and continues with what the function captured;
+//   - an interface is the number of the dynamic type, 0 if nil, and the value: itself if it is
+//     one word, otherwise a pointer to an object that never changes;
 //   - structs and arrays are their parts, one after another.
 type Type struct {
 	T      types.Type
@@ -91,7 +91,7 @@ type Type struct {
 	Refs   []Ref
 	Locks  []Lock
 	Plain  bool // equal values are equal words
-	// Reflect: it is reflect.Value, which compares what is in a box, not where that is.
+	// Reflect: it is reflect.Value, which compares the content of a box, not its address.
 	Reflect bool
 	laid    atomic.Pointer[layout]
 }
@@ -106,8 +106,8 @@ type Field struct {
 // Lock is a value of package sync in a type whose state is copied with it.
 type Lock struct {
 	Off, Size int
-	// Counter is where its counter begins that has memory of its own, which
-	// a copy must not share; -1: it has none.
+	// Counter is where its counter begins, whose own memory a copy must not share; -1 if it has
+	// none.
 	Counter int
 }
 
@@ -146,13 +146,13 @@ func (p *Program) TypeOf(t types.Type) *Type {
 	return p.typeOf(t)
 }
 
-// typeOf lays out a type. What is behind a reference is laid out only when that is done: in
+// typeOf lays out a type. The targets of references are laid out afterwards: in
 //
 //	type A struct{ p *B }
 //	type B struct { v int; a A }
 //
-// B contains A, so its layout needs the size of A, and A needs nothing of B. A type cannot contain
-// itself, so a type that is met while it is being laid out is behind a reference.
+// B contains A, so its layout needs the size of A, and A needs nothing of B. A type cannot
+// contain itself, so a type met during its own layout is behind a reference.
 func (p *Program) typeOf(t types.Type) *Type {
 	x := p.lay(t)
 	for len(p.referring) > 0 {
@@ -316,13 +316,13 @@ func (x *Type) add(name string, f *Type) {
 // TypeByID returns the type of that number.
 func (p *Program) TypeByID(id uint64) *Type { return (*p.typeList.Load())[id] }
 
-// IsType tells whether id is the number of a type.
+// IsType reports whether id is the number of a type.
 func (p *Program) IsType(id uint64) bool {
 	list := *p.typeList.Load()
 	return id < uint64(len(list)) && list[id] != nil
 }
 
-// Implements tells whether dynamic type t has the methods of the interface i.
+// Implements reports whether dynamic type t has the methods of the interface i.
 func (p *Program) Implements(t, i *Type) bool {
 	key := uint64(t.ID)<<32 | uint64(i.ID)
 	if v, ok := p.implements.Load(key); ok {
@@ -351,8 +351,8 @@ func (p *Program) MethodOf(t *Type, method *types.Func) *Func {
 	return f
 }
 
-// MethodsOf returns the methods of a type that package reflect shows, in its order: the
-// exported ones by name; of an interface all.
+// MethodsOf returns the methods of a type that package reflect shows, in its order: the exported
+// ones by name; for an interface all.
 func (p *Program) MethodsOf(t *Type) []*types.Func {
 	if ms, ok := p.shown.Load(t.ID); ok {
 		return ms
@@ -396,8 +396,8 @@ type layout struct {
 	offsets     []int // of the fields of a struct
 }
 
-// bytes returns the type's layout. It is kept: the sizes of package types take each part of a
-// struct again, again and again where these are nested.
+// bytes returns the type's layout. It is cached: the sizes of package types visit each part of a
+// struct again, repeatedly for nested ones.
 func (t *Type) bytes() *layout {
 	if l := t.laid.Load(); l != nil {
 		return l
@@ -438,8 +438,8 @@ func (t *Type) Align() int { return t.bytes().align }
 // FieldOffset returns where Go places a field of a struct, in bytes.
 func (t *Type) FieldOffset(i int) int { return t.bytes().offsets[i] }
 
-// ByteAt returns where Go places word w of the type, in bytes; false if nothing that has an
-// address begins there.
+// ByteAt returns where Go places word w of the type, in bytes; false if nothing with an address
+// begins there.
 func (t *Type) ByteAt(w int) (int, bool) {
 	if w == 0 {
 		return 0, true
@@ -495,8 +495,8 @@ func (t *Type) WordAt(b int) (int, bool) {
 	return 0, false
 }
 
-// HasStrings tells whether values of the type have strings in them, which are
-// pointers to Go's allocator.
+// HasStrings reports whether values of the type have strings in them, which are pointers to Go's
+// allocator.
 func (t *Type) HasStrings() bool {
 	switch t.Kind {
 	case String:
@@ -521,15 +521,15 @@ func (p *Program) MissingMethod(t, i *Type) string {
 	return ""
 }
 
-// IsInt tells whether the type is int or uint, or has it as its underlying type.
+// IsInt reports whether the type is int or uint, or has it as its underlying type.
 func (t *Type) IsInt() bool {
 	b, ok := t.T.Underlying().(*types.Basic)
 	return ok && (b.Kind() == types.Int || b.Kind() == types.Uint)
 }
 
-// IsAddress tells whether the second word of an interface with a value of the type is an
+// IsAddress reports whether the second word of an interface with a value of the type is an
 // address, as it is in Go: that of the value, or the value itself if it is a pointer. That of a
-// reflect.Type is its number, which nobody can follow, but compare.
+// reflect.Type is its number, which can be compared, but not followed.
 func (t *Type) IsAddress() bool {
 	return t.Size > 1 || t.Size == 1 && len(t.Refs) == 1 && t.Refs[0].Kind == RefPointer ||
 		t.T.String() == "reflect.rtype"

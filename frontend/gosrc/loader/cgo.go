@@ -14,12 +14,12 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Packages are found as with CGO_ENABLED=0, so that those that have a version in Go are taken in
-// it. One that has none is loaded with the files that import "C", in which a function that names
-// C has no body: it is refused where it is called. Variables and constants whose values C
-// computes are not there, and what names one has no body either.
+// Packages are found as with CGO_ENABLED=0, so the pure Go version is used where there is one.
+// Other packages are loaded with the files that import "C", in which a function that names C has
+// no body: it is refused where it is called. Variables and constants whose values C computes are
+// omitted, and functions that name one have no body either.
 
-// onlyC returns the packages that have no files without cgo, but those of their tests.
+// onlyC returns the packages whose only files without cgo are those of their tests.
 func onlyC(found []*packages.Package) (only []*packages.Package) {
 	isOwn := func(name string) bool {
 		return strings.HasSuffix(name, ".go") &&
@@ -35,8 +35,8 @@ func onlyC(found []*packages.Package) (only []*packages.Package) {
 	return only
 }
 
-// retake gives packages that do not compile, or of which something is missing elsewhere, the
-// files that they have with cgo; it tells whether there were such files.
+// retake gives packages that do not compile, or in which something needed elsewhere is missing,
+// their cgo files; it reports whether there were such files.
 func (p *Package) retake(u *universe) bool {
 	var todo []*packages.Package
 	add := func(x *unit) {
@@ -72,7 +72,7 @@ func (p *Package) retake(u *universe) bool {
 	return takeC(todo, found, with)
 }
 
-// isC tells whether a file imports "C".
+// isC reports whether a file imports "C".
 func isC(name string) bool {
 	if !strings.HasSuffix(name, ".go") {
 		return false
@@ -81,8 +81,8 @@ func isC(name string) bool {
 	return err == nil && importsC(f)
 }
 
-// takeC gives packages the files that they have with cgo, as with has found them. What they
-// import is taken from found where it is there. It tells whether there were such files.
+// takeC gives packages their cgo files, as with has found them. Their imports come from found if
+// they are there. It reports whether there were such files.
 func takeC(only, found, with []*packages.Package) (some bool) {
 	plain, byID := map[string]*packages.Package{}, map[string]*packages.Package{}
 	packages.Visit(found, nil, func(p *packages.Package) { plain[p.ID] = p })
@@ -106,7 +106,7 @@ func takeC(only, found, with []*packages.Package) (some bool) {
 }
 
 // goTypeOf are the types of C that a declaration may name, as cgo has them in Go. All others
-// have no fields here, since nobody in Go sees those of a value that C has made.
+// have no fields here, since Go code does not see those of a value that C has made.
 var goTypeOf = map[string]string{
 	"char": "int8", "schar": "int8", "uchar": "uint8", "short": "int16", "ushort": "uint16",
 	"int": "int32", "uint": "uint32",
@@ -117,7 +117,7 @@ var goTypeOf = map[string]string{
 	"int32_t": "int32", "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64",
 }
 
-// importsC tells whether a file uses cgo.
+// importsC reports whether a file uses cgo.
 func importsC(f *ast.File) bool {
 	return slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {
 		return s.Path.Value == `"C"`
@@ -137,7 +137,7 @@ func namesC(n ast.Node) (at token.Pos) {
 	return at
 }
 
-// withoutC takes C out of a file that imports it, but not out of the values of variables and
+// withoutC removes C from a file that imports it, but not from the values of variables and
 // constants.
 func withoutC(f *ast.File) {
 	f.Imports = slices.DeleteFunc(f.Imports, func(s *ast.ImportSpec) bool {
@@ -195,7 +195,7 @@ func withoutC(f *ast.File) {
 	}, nil)
 }
 
-// loseC takes out the variables and constants whose values C computes, or one that was taken out.
+// loseC removes the variables and constants whose values C computes, or depend on a removed one.
 func (x *unit) loseC() {
 	x.lost = map[string]bool{}
 	lost := func(n ast.Node) bool {
@@ -244,9 +244,9 @@ func (x *unit) loseC() {
 	}
 }
 
-// dropC takes the bodies off functions that do not compile without C, and forgets their errors:
-// what is left are those of declarations. In packages that import one with C those are functions
-// that name what is not there.
+// dropC removes the bodies of functions that do not compile without C, and their errors: those
+// of declarations remain. In packages that import one with C, these are functions that name what
+// is missing.
 func (x *unit) dropC() {
 	missing := map[string]bool{}
 	for _, y := range x.imports {

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// embed gives the variables of a file that have a go:embed directive what the compiler gives
-// them: a call or a conversion takes the place of the missing value.
+// embed gives variables with a go:embed directive the values that the compiler gives them: a
+// call or a conversion replaces the missing value.
 func embed(f *ast.File, dir string) error {
 	name := importedAs(f, "embed")
 	if name == "" {
@@ -118,8 +118,8 @@ func embedPatterns(doc *ast.CommentGroup) (patterns []string, err error) {
 
 type embeddedFile struct{ name, data string }
 
-// embedded returns the files that patterns stand for, and their directories, whose names end
-// in a slash, as the compiler sorts them.
+// embedded returns the files that match patterns, and their directories, whose names end in a
+// slash, as the compiler sorts them.
 func embedded(dir string, patterns []string) ([]embeddedFile, error) {
 	found := map[string]string{}
 	add := func(name string) error {

@@ -1,15 +1,14 @@
 // Package loader finds Go packages as the go command does, type-checks them from
 // their sources and makes their SSA form.
 //
-// Packages of the user and of modules are found by go/packages. Packages of the
-// standard library are read from GOROOT, with changes that package std lists: some
-// declarations are replaced by ours, so that locks, time and output become the
-// machine's; and packages that cannot be explored keep their declarations but lose
-// their function bodies, so that what uses them compiles and is refused only where
-// it is reached.
+// Packages of the user and of modules are found by go/packages. Packages of the standard library
+// are read from GOROOT, with changes that package std lists: some declarations are replaced by
+// ours, so that the machine provides locks, time and output; and packages that cannot be
+// explored keep their declarations but lose their function bodies, so that their users compile
+// and are refused only where they call them.
 //
-// It type-checks by itself, because go/packages offers no way to change a
-// declaration of the standard library, or to leave bodies out of some packages.
+// It does its own type-checking, because go/packages cannot change a declaration of the standard
+// library, or omit the bodies of some packages.
 package loader
 
 import (
@@ -51,8 +50,7 @@ type Options struct {
 // Package is a package of the user with its tests.
 type Package struct {
 	Path, Name, Dir string
-	// Errors are what keeps it from being compiled, as the go command and the
-	// type checker put it.
+	// Errors say why it does not compile, in the words of the go command and the type checker.
 	Errors []error
 
 	plain, inTest, xTest *packages.Package
@@ -85,11 +83,11 @@ func (p *Package) Overlay(name string) any {
 	return nil
 }
 
-// HasTests tells whether there are test files.
+// HasTests reports whether there are test files.
 func (p *Package) HasTests() bool { return p.inTest != nil || p.xTest != nil }
 
-// goroot asks the go command for the standard library that it builds with. The one
-// that this program was built with may be another, or on another machine.
+// goroot asks the go command for the standard library that it builds with. This program may have
+// been built with another one, or on another machine.
 func goroot(ctx context.Context, dir string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOROOT")
 	cmd.Dir = dir
@@ -100,8 +98,8 @@ func goroot(ctx context.Context, dir string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Load finds packages. An error means that the go command cannot be used or the
-// patterns make no sense to it; what is wrong with one package is in the package.
+// Load finds packages. An error means that the go command cannot be used or does not understand
+// the patterns; errors of one package are in the package.
 func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error) {
 	cfg := &packages.Config{
 		Context: ctx,
@@ -170,7 +168,7 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 	return order, nil
 }
 
-// takeTests takes over what is known of a package from its tests alone.
+// takeTests adopts what only the tests of a package show.
 func (p *Package) takeTests() {
 	for _, f := range []*packages.Package{p.inTest, p.xTest} {
 		if f == nil {
@@ -190,8 +188,8 @@ func (p *Package) takeTests() {
 	}
 }
 
-// Program is the SSA form of a package and of all that it imports. Functions are
-// built when [Program.Build] asks for their package.
+// Program is the SSA form of a package and everything it imports. Functions are built when
+// [Program.Build] asks for their package.
 type Program struct {
 	SSA  *ssa.Program
 	Fset *token.FileSet
@@ -217,26 +215,26 @@ func (p *Program) Mode(pkg *types.Package) std.Mode {
 	return std.Full
 }
 
-// Ours tells whether a declaration of a package of the standard library is one
-// that package std has put in.
+// Ours reports whether a declaration of a package of the standard library comes from package
+// std.
 func (p *Program) Ours(pos token.Pos) bool {
 	return pos.IsValid() && strings.HasPrefix(p.Fset.Position(pos).Filename, std.Prefix)
 }
 
-// Standard tells whether a package belongs to the standard library.
+// Standard reports whether a package belongs to the standard library.
 func (p *Program) Standard(pkg *types.Package) bool {
 	u := p.units[pkg]
 	return u != nil && u.standard
 }
 
-// Replaced tells whether a package of the standard library is there with its tests, and
-// with our replacements.
+// Replaced reports whether a package of the standard library is loaded with its tests, and with
+// our replacements.
 func (p *Program) Replaced(pkg *types.Package) bool {
 	u := p.units[pkg]
 	return u != nil && u.replaced
 }
 
-// unit is a package while it is checked.
+// unit is a package being checked.
 type unit struct {
 	id, path string
 	standard bool
@@ -267,7 +265,7 @@ type universe struct {
 
 	overlay map[string][]byte
 	// twin: package testing needs the package whose tests these are. The go command makes
-	// another testing for that; ours stays, and with it the package as testing sees it.
+	// another testing for that; we keep ours, and with it the package as testing sees it.
 	twin bool
 }
 
@@ -282,7 +280,8 @@ func (p *Package) Compile(tests bool) (*Program, error) {
 	}
 }
 
-// compile is Compile with the files as they are; the universe is there if packages do not compile.
+// compile is Compile with the files as they are. It returns the universe even if packages do not
+// compile.
 func (p *Package) compile(tests bool) (*universe, *Program, error) {
 	if len(p.Errors) > 0 {
 		return nil, nil, errors.Join(p.Errors...)
@@ -365,8 +364,8 @@ func (u *universe) user(f *packages.Package) *unit {
 	return x
 }
 
-// std returns the unit of a package of the standard library; what it imports is
-// known when it is parsed.
+// std returns the unit of a package of the standard library; its imports are known when it is
+// parsed.
 func (u *universe) std(path string) *unit {
 	if x := u.units[path]; x != nil {
 		return x
@@ -377,7 +376,7 @@ func (u *universe) std(path string) *unit {
 	return x
 }
 
-// parse parses the packages and, in rounds, all that they import.
+// parse parses the packages and, in rounds, everything they import.
 func (u *universe) parse(roots []*unit) error {
 	var todo []*unit
 	seen := map[*unit]bool{}
@@ -562,8 +561,8 @@ func funcName(d *ast.FuncDecl) string {
 	}
 }
 
-// strip takes out of a file of the standard library what package std replaces
-// and, unless the package is interpreted, the bodies of functions.
+// strip removes from a file of the standard library what package std replaces and, unless the
+// package is interpreted, the bodies of functions.
 func (x *unit) strip(f *ast.File, kept bool) {
 	keep := f.Decls[:0]
 	for _, d := range f.Decls {
@@ -578,7 +577,7 @@ func (x *unit) strip(f *ast.File, kept bool) {
 				}
 				d.Body = nil
 			}
-			// Methods of a type that is replaced as a whole.
+			// Methods of a type that is replaced entirely.
 			if n, _, ok := strings.Cut(funcName(d), "."); ok && x.ours[n] {
 				d.Body = nil
 			}
@@ -617,8 +616,8 @@ func (x *unit) strip(f *ast.File, kept bool) {
 	f.Decls = keep
 }
 
-// change takes out of a file of the standard library the imports that package std names,
-// and puts other names in the place of some, see [std.Instead].
+// change removes from a file of the standard library the imports that package std names, and
+// replaces some names, see [std.Instead].
 func (x *unit) change(f *ast.File) {
 	if x.mode == std.Stub {
 		return
@@ -719,8 +718,8 @@ func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {
 		IgnoreFuncBodies: false,
 		FakeImportC:      true,
 		Error: func(err error) {
-			// What is stripped from the standard library leaves imports
-			// unused and names unknown; that matters where it is reached.
+			// Stripping the standard library leaves imports unused and names unknown, which
+			// matters only where they are reached.
 			x.errs = append(x.errs, err)
 		},
 	}
@@ -739,8 +738,8 @@ func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {
 	}
 }
 
-// dropUntyped takes the bodies off functions that use what has no type, because its
-// declaration does not compile: of such uses the type checker says nothing.
+// dropUntyped removes the bodies of functions that use something without a type, because its
+// declaration does not compile: the type checker does not report such uses.
 func (x *unit) dropUntyped() {
 	untyped := func(n ast.Node) bool {
 		found := false
@@ -767,8 +766,8 @@ func (x *unit) dropUntyped() {
 	}
 }
 
-// dropBroken takes the bodies off functions of the standard library, and of its tests, that
-// do not compile with what package std replaces: they are refused where they are called.
+// dropBroken removes the bodies of functions of the standard library, and of its tests, that do
+// not compile with the replacements of package std: they are refused where they are called.
 func (x *unit) dropBroken() {
 	if x.tested {
 		x.dropUntyped()
@@ -806,8 +805,7 @@ func (u *universe) program(roots []*unit) *Program {
 	return p
 }
 
-// Uses tells whether some package that is not of the standard library names a
-// function of it.
+// Uses reports whether a package outside the standard library names a function of it.
 func (p *Program) Uses(path, name string) bool {
 	p.once.Do(func() {
 		p.used = map[[2]string]bool{}
@@ -825,8 +823,7 @@ func (p *Program) Uses(path, name string) bool {
 	return p.used[[2]string{path, name}]
 }
 
-// Links tells whether some package that is not of the standard library links to a function
-// of that name.
+// Links reports whether a package outside the standard library links to a function of that name.
 func (p *Program) Links(name string) bool {
 	for _, u := range p.units {
 		if u.standard {
@@ -848,8 +845,8 @@ func (p *Program) Links(name string) bool {
 	return false
 }
 
-// Polls tells whether some package that is not of the standard library has a select
-// with a default, or may have one by package reflect.
+// Polls reports whether a package outside the standard library has a select with a default, or
+// may have one through package reflect.
 func (p *Program) Polls() bool {
 	found := p.Uses("reflect", "Select") || p.Uses("reflect", "TrySend") ||
 		p.Uses("reflect", "TryRecv")
@@ -871,7 +868,7 @@ func (p *Program) Polls() bool {
 	return found
 }
 
-// Before tells whether the module of the first root asks for a Go before version.
+// Before reports whether the module of the first root asks for a Go before version.
 func (p *Program) Before(goVersion string) bool {
 	if len(p.Roots) == 0 {
 		return false

@@ -27,7 +27,7 @@ func layoutOf[T any]() layout {
 	return layout{int64(unsafe.Sizeof(x)), int64(unsafe.Alignof(x))}
 }
 
-// inGo are the replaced types as the Go that has compiled cpor lays them out. The size of a
+// inGo are the replaced types as laid out by the Go version that compiled cpor. The size of a
 // generic one does not depend on its arguments.
 var inGo = map[string]layout{
 	"sync.Mutex":          layoutOf[sync.Mutex](),
@@ -52,7 +52,7 @@ var inGo = map[string]layout{
 }
 
 // LayoutInGo returns the size and the alignment that Go gives a type of its standard library
-// that is replaced, in bytes; ok is false if it is none.
+// that is replaced, in bytes; ok is false if it is not one.
 func LayoutInGo(t types.Type) (size, align int64, ok bool) {
 	n, ok := types.Unalias(t).(*types.Named)
 	if !ok || n.Obj().Pkg() == nil {

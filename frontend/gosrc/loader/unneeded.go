@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// dropUnneeded takes out the initializers of variables that only benchmarks, examples and
-// fuzz tests use, which are never run, if all that the initializers do is compute a value:
-// nobody can tell that they have not run. Benchmarks like to have long inputs, which
-// would take longer to make than the tests to run.
+// dropUnneeded removes the initializers of variables that only benchmarks, examples and fuzz
+// tests use, which never run, if the initializers only compute a value: that makes no
+// difference. Benchmarks often have long inputs, whose construction would take longer than the
+// tests.
 func (x *unit) dropUnneeded(fset *token.FileSet) {
 	r := &reach{info: x.info, pkg: x.types, decls: map[types.Object]ast.Node{},
 		seen: map[types.Object]bool{}}
@@ -48,7 +48,7 @@ func (x *unit) dropUnneeded(fset *token.FileSet) {
 }
 
 // roots returns the declarations of test files that are used without being named: functions that
-// run, and what others can name. It enters all declarations of test files into decls.
+// run, and what others can name. It adds all declarations of test files to decls.
 func (x *unit) roots(fset *token.FileSet, decls map[types.Object]ast.Node) (roots []ast.Node) {
 	for _, f := range x.files {
 		if !strings.HasSuffix(fset.Position(f.Pos()).Filename, "_test.go") {
@@ -82,7 +82,7 @@ func (x *unit) roots(fset *token.FileSet, decls map[types.Object]ast.Node) (root
 	return roots
 }
 
-// neverRun tells whether a function of a test file is a benchmark, an example or a fuzz test.
+// neverRun reports whether a function of a test file is a benchmark, an example or a fuzz test.
 func neverRun(d *ast.FuncDecl) bool {
 	for _, prefix := range []string{"Benchmark", "Example", "Fuzz"} {
 		rest, ok := strings.CutPrefix(d.Name.Name, prefix)
@@ -123,17 +123,16 @@ func (r *reach) from(n ast.Node) {
 	})
 }
 
-// computing are packages whose functions and methods only compute, if what they are given
-// does.
+// computing are packages whose functions and methods only compute, if their arguments do.
 var computing = strings.Fields("bytes math math/big math/bits math/rand math/rand/v2 slices sort " +
 	"strconv strings unicode unicode/utf16 unicode/utf8")
 
 // purity finds out whether an expression only computes: it changes no variable of a package,
-// looks at none that can be changed by way of it, and neither waits nor panics by itself.
+// reads none that can be changed through it, and neither waits nor panics by itself.
 type purity struct {
 	x     *unit
 	decls map[types.Object]ast.Node
-	// functions, and variables that hold them, that were looked at, or are being
+	// functions, and variables that hold them, that were or are being examined
 	seen map[types.Object]bool
 }
 
@@ -168,7 +167,7 @@ func (p *purity) computes(n ast.Node) bool {
 	return pure
 }
 
-// global tells whether an expression, which is nil or assigned to, is a variable of a package
+// global reports whether an expression, which is nil or assigned to, is a variable of a package
 // or a part of one.
 func (p *purity) global(e ast.Expr) bool {
 	for {
@@ -191,7 +190,7 @@ func (p *purity) global(e ast.Expr) bool {
 	}
 }
 
-// assigned tells whether some function of the package assigns to a variable, or takes its
+// assigned reports whether some function of the package assigns to a variable, or takes its
 // address.
 func (p *purity) assigned(v *types.Var) bool {
 	found := false
@@ -221,7 +220,7 @@ func (p *purity) assigned(v *types.Var) bool {
 	return found
 }
 
-// harmless tells whether an expression that names an object still only computes.
+// harmless reports whether an expression that names an object still only computes.
 func (p *purity) harmless(o types.Object) bool {
 	switch o := o.(type) {
 	case *types.Builtin:

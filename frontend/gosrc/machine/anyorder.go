@@ -7,10 +7,10 @@ import (
 	"cpor/frontend/gosrc/compile"
 )
 
-// Loops over maps in any order. The iterator is a pointer to the map with a copy of its
-// keys as the loop began, and how many of these are left. Each step of the loop is a
-// transition with an alternative for each key that is left and still in the map. What is
-// put into the map meanwhile does not come up, as the language allows.
+// Loops over maps in any order. The iterator is a pointer to the map with a copy of its keys at
+// the beginning of the loop, and how many remain. Each step of the loop is a transition with an
+// alternative for each remaining key that is still in the map. Entries added meanwhile do not
+// appear, as the language allows.
 
 // keysType returns the type of a map with n keys.
 func (m *Machine) keysType(t *compile.Type, n int) *compile.Type {
@@ -41,8 +41,8 @@ func (m *Machine) rangeAny(g *goroutine, t *compile.Type, mp uint64) (keys, left
 	return p, n
 }
 
-// eachLeft calls f for the keys that are left and in the map, with their entries, until
-// it returns false.
+// eachLeft calls f for the remaining keys that are in the map, with their entries, until it
+// returns false.
 func (m *Machine) eachLeft(t *compile.Type, it []uint64, f func(place, entry int) bool) {
 	if it[0] == 0 {
 		return

@@ -2,24 +2,23 @@ package machine
 
 import "slices"
 
-// The memory of the beginning is that of all global variables and of what the initializers
-// have made: megabytes, if a program imports much, of which an execution changes
-// little. So a machine knows in which pages of it something was written since a state was
-// loaded: only these are taken back to load another one, and only in these it is
-// looked for what differs from the beginning. That a page is known without need does no
-// harm, so steps that are taken back leave theirs.
+// The initial memory consists of all global variables and what the initializers have made:
+// megabytes, if a program imports much, of which an execution changes little. So a machine
+// records the pages written since a state was loaded: only these are restored to load another
+// one, and only these are searched for differences from the initial memory. Recording a page
+// without need is harmless, so undone steps leave theirs.
 
-// pageBits is the size of a page: so many words are 1 << pageBits.
+// pageBits is the size of a page: 1 << pageBits words.
 const pageBits = 6
 
-// beginning is what a machine knows of the memory of the beginning.
+// beginning is what a machine knows about the initial memory.
 type beginning struct {
 	end    uint32   // of that memory; 0: the machine has none yet
 	pages  []uint32 // in which something was written, or a shadow was
 	listed []bool   // by page: it is in pages
 }
 
-// soil notes that a word is about to be written, or its shadow.
+// soil records that a word, or its shadow, is about to be written.
 func (m *Machine) soil(a uint32) {
 	if a >= m.end {
 		return
@@ -35,9 +34,9 @@ func (m *Machine) span(p uint32) (from, to uint32) {
 	return p << pageBits, min((p+1)<<pageBits, m.end)
 }
 
-// clean makes the memory that of f, the machine in the initial state. The objects of the
-// beginning stay what they are as long as an execution continues, and the numbers of
-// locations, which are beside the shadows, are the same in all states.
+// clean restores the memory of f, the machine in the initial state. The initial objects keep
+// their identity throughout an execution, and the numbers of locations, which are beside the
+// shadows, are the same in all states.
 func (m *Machine) clean(f *Machine) {
 	if m.end == 0 {
 		m.mem = append(m.mem[:0], f.mem...)
@@ -62,7 +61,7 @@ func (m *Machine) clean(f *Machine) {
 	m.pages = m.pages[:0]
 }
 
-// owners returns, for each object that has the entries of a map, the map.
+// owners returns, for each object with the entries of a map, the map.
 func (m *Machine) owners() map[uint32]uint32 {
 	owner := map[uint32]uint32{}
 	for id := range m.objs {
@@ -73,8 +72,8 @@ func (m *Machine) owners() map[uint32]uint32 {
 	return owner
 }
 
-// soiled returns the objects of the beginning that may differ from what they are in f,
-// sorted: a map has its entries in an object of their own.
+// soiled returns the initial objects that may differ from f, sorted: a map has its entries in an
+// object of their own.
 func (m *Machine) soiled(f *Machine) []uint32 {
 	var ids []uint32
 	for _, p := range m.pages {

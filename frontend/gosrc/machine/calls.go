@@ -9,7 +9,7 @@ import (
 	"cpor/system"
 )
 
-// panicRec is a panic, or a Goexit, on its way. It is never changed.
+// panicRec is an active panic or Goexit. It is immutable.
 type panicRec struct {
 	next      *panicRec // the one before
 	value     [2]uint64
@@ -90,9 +90,8 @@ func (m *Machine) ret(g *goroutine, moves []compile.Move) bool {
 	return true
 }
 
-// A deferred call's object has the next one, the call (the function where the
-// statement stands, and the number of the call in it), the sort of call, the value
-// that is called, and the arguments.
+// A deferred call's object has the next one, the call (the function of the statement, and the
+// number of the call in it), the sort of call, the called value, and the arguments.
 const (
 	deferNext  = 0
 	deferWhere = 1
@@ -174,8 +173,8 @@ func (m *Machine) deferRefs(id uint32, f func(uint64)) {
 	}
 }
 
-// unwind calls the next deferred call of the frame on top, or continues as the
-// frame's mode says. It returns false if the goroutine cannot continue.
+// unwind makes the next deferred call of the top frame, or continues as the frame's mode says.
+// It returns false if the goroutine cannot continue.
 func (m *Machine) unwind(g *goroutine) bool {
 	for {
 		f := g.top()
@@ -240,7 +239,7 @@ func (m *Machine) unwind(g *goroutine) bool {
 	}
 }
 
-// callDeferred calls the next deferred call of a frame, if there is one.
+// callDeferred makes the next deferred call of a frame, if there is one.
 func (m *Machine) callDeferred(g *goroutine, f *frame) bool {
 	at := f.fn.Defers
 	if at < 0 || g.stack[f.base+at] == 0 {
@@ -271,9 +270,8 @@ func (m *Machine) callDeferred(g *goroutine, f *frame) bool {
 	return true
 }
 
-// dropPanics forgets the panics that a later one has overtaken: it unwinds the
-// frame whose deferred calls ran because of them. A Goexit stays, it continues if
-// the panic is recovered.
+// dropPanics drops the panics that a later one has overtaken: it unwinds the frame whose
+// deferred calls ran because of them. A Goexit stays, and continues if the panic is recovered.
 func (m *Machine) dropPanics(g *goroutine) {
 	depth := len(g.frames) - 1
 	for {
@@ -363,8 +361,8 @@ func (m *Machine) recoverPanic(g *goroutine) (t, w uint64) {
 	return p.value[0], p.value[1]
 }
 
-// uncaught does what a panic does that nobody recovers, when no frame is left. It
-// returns false if the goroutine cannot continue.
+// uncaught handles a panic that was not recovered, when no frame is left. It returns false if
+// the goroutine cannot continue.
 func (m *Machine) uncaught(g *goroutine) bool {
 	p := g.panics
 	if p.goexit {
@@ -389,13 +387,12 @@ func (m *Machine) stackOf(g *goroutine) []token {
 	return s
 }
 
-// caller returns the place of a call in the stack, as package runtime counts: 0 is the
-// function that asks. Behind the last one there is none: as in Go the one that runs
-// a test is the last. Behind a function that a panic has called comes that of the run-time, and
-// then what has panicked, whose frames are gone here.
+// caller returns the place of a call in the stack, as package runtime counts: 0 is the caller
+// itself. As in Go, the last one is the one that runs a test. After a function that a panic has
+// called comes that of the run-time, and then what has panicked, whose frames are gone here.
 func (m *Machine) caller(g *goroutine, depth int) token {
 	found := token{}
-	// visit tells whether the search ends at t.
+	// visit reports whether the search ends at t.
 	visit := func(t token) bool {
 		switch {
 		case t.fn.Wraps():
@@ -481,8 +478,8 @@ func (m *Machine) fatal(g *goroutine, msg string) {
 	m.violate(g, Fatal, "fatal error: "+msg, m.stackOf(g))
 }
 
-// race reports, or with a transition for each access notes, a race of what g does at p with an
-// earlier access.
+// race reports (or, with a transition for each access, records) a race of g's access at p with
+// an earlier one.
 func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes bool) {
 	if m.p.Memory { // a race on purpose
 		if l := m.word(p); m.report == nil {
@@ -514,7 +511,7 @@ func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes boo
 	}
 }
 
-// exhausted gives up a computation that does not end.
+// exhausted abandons an endless computation.
 func (m *Machine) exhausted(g *goroutine) {
 	pos := m.userPos(m.stackOf(g))
 	if m.sys.halted() { // whoever has said so knows why
@@ -538,7 +535,7 @@ func (m *Machine) exhausted(g *goroutine) {
 	g.failure = &system.Violation{Kind: "endless", Pos: pos}
 }
 
-// refuse notes that the program does what cannot be explored.
+// refuse records that the program does what cannot be explored.
 func (m *Machine) refuse(g *goroutine, what string) {
 	if m.setup {
 		m.refused = slices.Clone(g.frames)

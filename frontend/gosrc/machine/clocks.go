@@ -1,10 +1,9 @@
 package machine
 
-// Vector clocks, and races by happens-before (Flanagan and Freund, "FastTrack:
-// efficient and precise dynamic race detection", PLDI 2009). A goroutine's own
-// component is its tick, which counts its steps; the other components are in the
-// array m.clocks, where nothing is changed but only added, so that taking a step
-// back is to cut the array.
+// Vector clocks, and races by happens-before (Flanagan and Freund, "FastTrack: efficient and
+// precise dynamic race detection", PLDI 2009). A goroutine's own component is its tick, which
+// counts its steps. The other components are in the array m.clocks, which only grows, so undoing
+// a step truncates the array.
 //
 // An epoch is a goroutine's number plus one and its tick at an access; the zero word
 // is none. The last reads of a word are an epoch, or, if they are not ordered, the
@@ -14,8 +13,8 @@ package machine
 
 const manyReads = 1 << 63
 
-// accessCost is what an access to memory that others can reach takes of the budget of a step: a
-// computation with many of them may wait for another goroutine, and lets it continue.
+// accessCost is what an access to shared memory takes from the budget of a step: a computation
+// with many of them may be waiting for another goroutine, and lets it continue.
 const accessCost = stepBudget / 5000
 
 func epoch(g *goroutine) uint64 { return uint64(g.number+1)<<32 | uint64(g.tick) }
@@ -41,7 +40,7 @@ func (m *Machine) clock(handle uint32) []uint32 {
 	return m.clocks[handle+1 : handle+1+n]
 }
 
-// before tells whether what an epoch represents happens before what g does now.
+// before reports whether an epoch happens before g's current step.
 func (m *Machine) before(e uint64, g *goroutine) bool {
 	t := int32(e>>32) - 1
 	if t == g.number {
@@ -51,8 +50,8 @@ func (m *Machine) before(e uint64, g *goroutine) bool {
 	return int(t) < len(c) && uint32(e) <= c[t]
 }
 
-// unordered returns one of the epochs of last reads that does not happen before what g
-// does now; zero if there is none.
+// unordered returns one of the epochs of last reads that does not happen before g's current
+// step; zero if there is none.
 func (m *Machine) unordered(r uint64, g *goroutine) uint64 {
 	if r&manyReads == 0 {
 		if r == 0 || m.before(r, g) {
@@ -69,7 +68,7 @@ func (m *Machine) unordered(r uint64, g *goroutine) uint64 {
 	return 0
 }
 
-// join makes what clock h represents happen before what g does from now on.
+// join makes clock h happen before g's next steps.
 func (m *Machine) join(g *goroutine, h uint32) {
 	if h == 0 {
 		return
@@ -94,8 +93,7 @@ func (m *Machine) join(g *goroutine, h uint32) {
 	g.gstate.clock = n
 }
 
-// snapshot returns the handle of g's whole clock. What g does from now on is
-// behind it.
+// snapshot returns the handle of g's whole clock, and begins a new tick.
 func (m *Machine) snapshot(g *goroutine) uint32 {
 	c := m.clock(g.clock)
 	h, r := m.newClock(max(len(c), int(g.number)+1))
@@ -105,8 +103,8 @@ func (m *Machine) snapshot(g *goroutine) uint32 {
 	return h
 }
 
-// joinAll makes what all others have done happen before what g does from now on. They wait, and
-// what they do next is a step of its own.
+// joinAll makes all past steps of the others happen before g's next steps. The others wait, and
+// their next action is a step of its own.
 func (m *Machine) joinAll(g *goroutine) {
 	for _, x := range m.gors {
 		if x == g || x.status == absent {
@@ -205,8 +203,8 @@ func (m *Machine) access(g *goroutine, p uint64, n int, write bool) {
 	}
 }
 
-// addReader adds g to the readers of a word. Those whose reads happen before that of g are
-// dropped: what races with one of them races with the read of g as well.
+// addReader adds g to the readers of a word. Those whose reads happen before g's are dropped:
+// what races with one of them also races with g's read.
 func (m *Machine) addReader(r uint64, g *goroutine) uint64 {
 	if r&manyReads == 0 {
 		if m.before(r, g) {

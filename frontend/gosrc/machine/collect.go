@@ -9,31 +9,30 @@ import (
 // Garbage of a long execution.
 //
 // An execution that allocates in a loop would need memory in proportion to its length, so a
-// machine frees what nobody can refer to any more: not the goroutines, and not the undo log,
-// which may bring back any state since the last [Machine.Forget]. A word that could be a
-// reference counts as one, wherever it stands, as in Boehm and Weiser, "Garbage collection in an
-// uncooperative environment", Software: Practice and Experience 18 (9), 1988. So nothing needs
-// to be known about the types of registers and of old values, and an integer that looks like a
-// reference keeps an object, which does no harm.
+// machine frees what is unreachable from the goroutines and from the undo log, which may restore
+// any state since the last [Machine.Forget]. A word that could be a reference counts as one,
+// wherever it stands, as in Boehm and Weiser, "Garbage collection in an uncooperative
+// environment", Software: Practice and Experience 18 (9), 1988. So the types of registers and of
+// old values need not be known. An integer that looks like a reference keeps an object alive,
+// which is harmless.
 //
-// The roots are all registers (those above the frames, too: taking a step back may bring their
-// frames back), the values of panics, the changed pages of the memory of the beginning, and the
-// old values in the undo log. That is enough to go back: an object that an earlier state refers
-// to is referred to by a word of that state, which is there still, or whose old value is in the
-// log, and so on along the way to the object.
+// The roots are all registers (including those above the frames, because undoing a step may
+// restore their frames), the values of panics, the changed pages of the initial memory, and the
+// old values in the undo log. That suffices for going back: an object reachable in an earlier
+// state is referred to by a word of that state, which still exists or whose old value is in the
+// log, and so on along the path to the object.
 //
-// A reference is an object's number and an offset, so memory can move: what is left slides
-// together, in its order, and the addresses in the log follow. Numbers stay as they are. Those
-// of freed objects are used again, by objects with names (creator and count) of their own;
-// taking back the step that did so frees the number again. Where memory is, and which number an
-// object has, is no part of encoded states and of the names of locations, so whether garbage was
-// collected makes no difference to what is explored.
+// A reference is an object's number and an offset, so memory can move: the remaining objects are
+// compacted in order, and the addresses in the log are adjusted. Numbers do not change. Those of
+// freed objects are reused, by objects with their own names (creator and count); undoing such a
+// step frees the number again. Addresses and object numbers are not part of encoded states or of
+// the names of locations, so garbage collection does not affect the exploration.
 
-// leastGarbage is after how many new words it is looked for garbage.
+// leastGarbage is the number of new words after which garbage is collected.
 var leastGarbage = 1 << 20
 
-// CollectAfter sets after how many new words it is looked for garbage, and returns how many it
-// was before: a test that sets few sees that it makes no difference. No machine may run
+// CollectAfter sets the number of new words after which garbage is collected, and returns the
+// previous one: tests set few, to check that it makes no difference. No machine may run
 // meanwhile.
 func CollectAfter(words int) (before int) {
 	before, leastGarbage = leastGarbage, words
@@ -43,7 +42,7 @@ func CollectAfter(words int) (before int) {
 // objectWords is about how many words an object costs besides its memory.
 const objectWords = 2
 
-// collector is what a machine knows of its garbage.
+// collector is what a machine knows about its garbage.
 type collector struct {
 	free    []uint32 // numbers that can be used again
 	since   int      // words that were allocated since the last collection
@@ -51,17 +50,17 @@ type collector struct {
 	overdue bool     // it is time to collect
 	marks   []bool   // by object
 	stack   []uint32 // objects that are to be looked through
-	// How many records of the running step there were when they were looked through.
+	// How many records of the running step there were when they were last examined.
 	shortened int
 }
 
-// allocated notes that so many words were, and makes the running computation collect garbage
-// when there may be much.
+// allocated records the allocation of that many words, and makes the running computation collect
+// garbage when there may be much.
 func (m *Machine) allocated(words int) {
 	m.since += words + objectWords
 	if m.since >= max(m.wait, leastGarbage) && !m.overdue && m.sys.first != m {
 		m.overdue = true
-		// It is asked at the next jump back whether to continue.
+		// The next backward jump checks whether to continue.
 		if m.budget >= 0 {
 			m.left += m.budget + 1
 			m.budget = -1
@@ -69,11 +68,10 @@ func (m *Machine) allocated(words int) {
 	}
 }
 
-// dead is the object of a number that is free.
+// dead is the object of a free number.
 var dead = object{creator: nobody, seq: -1}
 
-// reclaim frees the memory of objects that are not in use. No reference may stand anywhere but
-// in the roots.
+// reclaim frees the memory of unused objects. All references must be in the roots.
 func (m *Machine) reclaim() {
 	m.overdue, m.since = false, 0
 	first := 1
@@ -173,7 +171,7 @@ func (m *Machine) compact(first int) {
 	if !m.setup { // else they are sorted
 		slices.SortFunc(live, func(a, b block) int { return int(a.from) - int(b.from) })
 	}
-	// Memory between objects of the beginning does not move.
+	// Memory between initial objects does not move.
 	at := uint32(0)
 	for id := range first {
 		o := &m.objs[id]
@@ -191,7 +189,7 @@ func (m *Machine) compact(first int) {
 		at += b.size
 	}
 	if m.setup {
-		// Those of the beginning are found by their addresses.
+		// Initial ones are found by their addresses.
 		end := start
 		for id := first; id < len(m.objs); id++ {
 			if o := &m.objs[id]; o.creator == nobody {
@@ -224,13 +222,13 @@ func (m *Machine) compact(first int) {
 	}
 }
 
-// compaction is where the blocks of memory went that live: those from start on, up to end now.
+// compaction is where the live blocks of memory went: those from start on, up to end now.
 type compaction struct {
 	live       []block
 	start, end uint32
 }
 
-// moved returns where what was at an address is; edge: or what comes after it.
+// moved returns the new address of one; edge: or of what follows it.
 func (c *compaction) moved(a uint32, edge bool) (uint32, bool) {
 	live := c.live
 	if a < c.start {
@@ -253,7 +251,7 @@ func (c *compaction) moved(a uint32, edge bool) (uint32, bool) {
 	return live[i].to + a - live[i].from, true
 }
 
-// roomy tells whether most of the room for memory is unused, and much.
+// roomy reports whether a large, mostly unused amount of memory is reserved.
 func (m *Machine) roomy() bool {
 	return cap(m.mem) > 1<<23 && len(m.mem) < cap(m.mem)/4
 }
@@ -277,19 +275,19 @@ func (m *Machine) number(o object) uint32 {
 	return uint32(len(m.objs) - 1)
 }
 
-// forget drops free numbers that no object has any more.
+// forget drops free numbers that no object has.
 func (c *collector) forget(objs int) {
 	c.free = slices.DeleteFunc(c.free, func(id uint32) bool { return int(id) >= objs })
 }
 
-// aborted is what a computation panics with that can get no memory, or has to end in the middle
-// of an operation; see [Machine.finish].
+// aborted is the panic of a computation that gets no memory, or must end in the middle of an
+// operation; see [Machine.finish].
 type aborted struct{}
 
-// chunk is how many words are copied until it is asked whether to continue.
+// chunk is how many words are copied between two checks whether to continue.
 const chunk = 1 << 18
 
-// grown returns a slice with n zeros behind s. It panics if the computation has to end.
+// grown returns s followed by n zeros. It panics if the computation must end.
 func grown[T any](s []T, n int, halted func() bool) []T {
 	l := len(s)
 	if l+n <= cap(s) {
@@ -316,14 +314,14 @@ func grown[T any](s []T, n int, halted func() bool) []T {
 	return to
 }
 
-// goesOn panics if a long operation on memory has to end; i is how many words it has done.
+// goesOn panics if a long operation on memory must end; i is how many words it has done.
 func (m *Machine) goesOn(i int) {
 	if i%chunk == chunk-1 && m.sys.halted() {
 		panic(aborted{})
 	}
 }
 
-// caught makes the end of an operation that was aborted that of its computation. It is deferred.
+// caught makes an aborted operation end its computation. It is deferred.
 func (m *Machine) caught(out *system.Outcome) {
 	v := recover()
 	if v == nil {
@@ -341,12 +339,12 @@ func (m *Machine) caught(out *system.Outcome) {
 	*out = m.out
 }
 
-// longLog is how many records a step may have in the log before it is looked whether some are
-// of words that it has changed before.
+// longLog is how many records a step may have in the log before repeated changes of a word are
+// merged.
 const longLog = 1 << 21
 
-// shorten drops records of the running step that tell what an earlier one does: taking the step
-// back ends with the first one of a word.
+// shorten drops redundant records of the running step: undoing it ends with the first record of
+// a word.
 func (m *Machine) shorten() {
 	if len(m.log)-m.began < max(longLog, 2*m.shortened) {
 		return

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// disk is what programs have seen of the disk. Each file is looked at once, so that all
-// executions see the same.
+// disk is what programs have seen of the disk. Each file is read once, so all executions see the
+// same.
 type disk struct {
 	mu    sync.Mutex
 	stats map[string]stat // of what links lead to
@@ -29,7 +29,7 @@ type text struct {
 	errno syscall.Errno
 }
 
-// once returns what f gives for a path, which is remembered.
+// once returns f's cached result for a path.
 func once[T any](d *disk, m *map[string]T, path string, f func() T) T {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,7 +58,7 @@ func (d *disk) stat(path string, follow bool) stat {
 	})
 }
 
-// list returns the names in a directory, each with a zero behind it.
+// list returns the names in a directory, each followed by a zero.
 func (d *disk) list(path string) string {
 	return once(d, &d.lists, path, func() (all string) {
 		entries, err := os.ReadDir(path)
@@ -72,7 +72,7 @@ func (d *disk) list(path string) string {
 	})
 }
 
-// read returns what a file holds.
+// read returns the content of a file.
 func (d *disk) read(path string) text {
 	return once(d, &d.texts, path, func() (t text) {
 		b, err := os.ReadFile(path)
@@ -84,7 +84,7 @@ func (d *disk) read(path string) text {
 	})
 }
 
-// diskNatives enters what package os asks of the disk.
+// diskNatives adds what package os reads from the disk.
 func diskNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	plain("internal/cpor.Dir", func(m *Machine, g *goroutine, r []uint64) {
 		r[0] = m.str(m.sys.o.Dir)

@@ -9,21 +9,20 @@ import (
 	"cpor/system"
 )
 
-// An encoded state has, one after the other,
+// An encoded state consists of
 //
-//   - whether the program has ended, how many alarms have gone off (if that is bounded), the clock
-//     (if the program has read it), the output (if it is a part of the state);
+//   - whether the program has ended, how many alarms have gone off (if that is bounded), the
+//     clock (if the program has read it), the output (if it is part of the state);
 //   - the goroutines, parents first and children in the order of their creation,
 //     with their frames and the registers whose values may still be used;
-//   - how many other objects can be reached;
-//   - of the objects of the beginning those that were changed, by number;
-//   - all other objects that can be reached, in the order of the traversal;
-//   - if the search stores states and looks for races, what happened before (history.go).
+//   - the number of other reachable objects;
+//   - the initial objects that were changed, by number;
+//   - all other reachable objects, in the order of the traversal;
+//   - if the search stores states and looks for races, happens-before (history.go).
 //
-// A reference is the number of an object and an offset. The numbers of the
-// objects of the beginning stay; the others go on behind them in the order of the
-// encoding. A channel begins with its oldest value, a map has its entries without
-// the holes, and an alarm the time that is left.
+// A reference is the number of an object and an offset. Initial objects keep their numbers; the
+// others follow in the order of the encoding. A channel begins with its oldest value, a map has
+// its entries without holes, and an alarm the remaining time.
 
 // encoder writes a state.
 type encoder struct {
@@ -151,11 +150,11 @@ func (m *Machine) encode(e *encoder) {
 	for _, n := range e.order {
 		e.goroutine(m.gors[n])
 	}
-	// How many other objects there are comes first: maps of the beginning get parts
-	// when they are read, which stand behind all of these.
+	// The number of other objects comes first: initial maps get parts when they are read, which
+	// follow all of these.
 	others := len(e.dst)
 	e.word(0)
-	// Objects of the beginning that were changed.
+	// Initial objects that were changed.
 	count := len(e.dst)
 	e.word(0)
 	if f != nil && f != m {
@@ -174,8 +173,8 @@ func (m *Machine) encode(e *encoder) {
 	e.dst[others] = uint64(len(e.list))
 }
 
-// changed tells whether an object of the beginning is not as it was. A map that was
-// empty and is so again has not changed, however often something was put into it.
+// changed reports whether an initial object has changed. A map that was and is empty has not
+// changed, whatever was put into it meanwhile.
 func changed(m, f *Machine, id uint32) bool {
 	o := &f.objs[id]
 	if o.kind == mapObj && f.mem[o.base+mapLen] == 0 && m.mem[o.base+mapLen] == 0 {
@@ -184,7 +183,7 @@ func changed(m, f *Machine, id uint32) bool {
 	return touched(m, f, id)
 }
 
-// touched tells whether the words of an object of the beginning are not as they were.
+// touched reports whether the words of an initial object have changed.
 func touched(m, f *Machine, id uint32) bool {
 	o := &f.objs[id]
 	if !slices.Equal(f.mem[o.base:o.base+o.size], m.mem[o.base:o.base+o.size]) {
@@ -352,7 +351,7 @@ type decoder struct {
 	m  *Machine
 	s  system.State
 	at int
-	// hashed are the maps whose hash tables are to be filled.
+	// hashed are the maps whose hash tables must be filled.
 	hashed []uint32
 }
 
@@ -380,8 +379,8 @@ func (m *Machine) Load(s system.State) {
 	for i := range numbers {
 		numbers[i] = d.goroutine(numbers)
 	}
-	// References were read as they stand: the objects of the beginning keep their
-	// numbers, and the others get theirs in order.
+	// References are read as they are: initial objects keep their numbers, and the others get
+	// theirs in order.
 	first := len(m.sys.first.objs)
 	n := int(d.next())
 	for i := range n {
@@ -414,7 +413,7 @@ func (m *Machine) part(size int) uint64 {
 	return uint64(len(m.objs)-1) << 32
 }
 
-// rehash fills the hash table of a map, when all that keys refer to is there.
+// rehash fills the hash table of a map, when everything that keys refer to exists.
 func (m *Machine) rehash(id uint32) {
 	o := m.objs[id]
 	x := m.mem[o.base+mapIndex]
@@ -482,7 +481,7 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 		f := g.top()
 		f.pc, f.mode, f.deferred = int32(w>>32), mode(mo>>1), mo&1 == 1
 		i := len(g.frames) - 1
-		// liveIn asks whether the frame is the last one.
+		// liveIn needs to know whether the frame is the last one.
 		if left > 1 {
 			g.frames = append(g.frames, frame{})
 		}
@@ -557,8 +556,8 @@ func (d *decoder) object(id uint32) {
 		if n == 0 {
 			return
 		}
-		// The entries stand behind one another; a hash table is made when the map
-		// grows or, for many, now.
+		// The entries are contiguous; a hash table is made when the map grows or, for many
+		// entries, now.
 		size := entrySize(t)
 		room := max(4, 2*n)
 		entries := m.part(room * size)

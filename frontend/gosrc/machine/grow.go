@@ -16,8 +16,8 @@ var classes = []int{0, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 1
 
 const mallocHeader = 8 // of objects with pointers above 512 bytes
 
-// growCap returns the capacity of a slice that has to hold n elements, as
-// runtime.growslice computes it.
+// growCap returns the capacity of a slice that must hold n elements, as runtime.growslice
+// computes it.
 func growCap(old, n int, elem elemSize) int {
 	c := old
 	double := c + c
@@ -50,7 +50,7 @@ func roundUp(size int, pointers bool) int {
 	return (size + page - 1) / page * page
 }
 
-// elemSize is what of a type decides about capacities.
+// elemSize is the element size, which decides about capacities.
 type elemSize struct {
 	bytes    int
 	pointers bool

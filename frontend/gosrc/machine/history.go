@@ -7,28 +7,26 @@ import (
 	"cpor/system"
 )
 
-// What happened before, as a part of states.
+// Happens-before as part of states.
 //
-// A search that stores states finds the races of all executions if two states are equal
-// only if the same accesses that are still to come make a race behind both. What the
-// vector clocks say is only ever compared: is this access known to that goroutine? So
-// the number of a tick means nothing, but the order of the ticks of those accesses does
-// that are still to be compared with: each tick of them is encoded as its rank among
-// those of its goroutine, and each component of a clock as the rank of the last one that
-// it covers. An access that all living goroutines but its own know cannot be in a race
-// any more (who is created knows what its creator knows), and is left out; so are the
-// clocks of goroutines that have ended. What is left is finite if the program's states
-// are: for each word at most one last write, and a last read by each goroutine.
+// A search that stores states finds the races of all executions if after equal states the same
+// future accesses race. Vector clocks are only compared: does that goroutine know this access?
+// So the number of a tick does not matter, only the order of the ticks of accesses that may
+// still be compared: each of these ticks is encoded as its rank among those of its goroutine,
+// and each component of a clock as the rank of the last one that it covers. An access that all
+// other living goroutines know can no longer race (a new goroutine knows what its creator
+// knows), and is omitted; so are the clocks of goroutines that have ended. The rest is finite if
+// the program's states are: for each word at most one last write, and a last read by each
+// goroutine.
 //
-// Two states that are equal in this sense have the same futures, races included: every
-// comparison that [Machine.before] makes in one has the result that it has in the other,
-// and joins, releases and new accesses keep that so.
+// Two states that are equal in this sense have the same futures, including races: every
+// comparison by [Machine.before] has the same result in both, and joins, releases and new
+// accesses preserve that.
 
-// history tells whether what happened before is a part of encoded states.
+// history reports whether happens-before is part of encoded states.
 func (s *System) history() bool { return s.races && s.o.Stored }
 
-// Bare implements [system.Remembering]: what happened before is no part of the program's
-// state.
+// Bare implements [system.Remembering]: happens-before is not part of the program's state.
 func (s *System) Bare(st system.State) system.State {
 	if !s.history() {
 		return st
@@ -39,8 +37,8 @@ func (s *System) Bare(st system.State) system.State {
 // Ordered implements [system.Remembering].
 func (s *System) Ordered() bool { return s.history() }
 
-// remember notes that the shadow of a word is about to tell something, if it is a word of
-// the beginning; the others are few enough to be looked at.
+// remember records that the shadow of a word of the initial memory is about to be set; the
+// others are few enough to be searched.
 func (m *Machine) remember(a uint32) {
 	m.soil(a)
 	if a < m.end && m.sys.history() {
@@ -50,7 +48,7 @@ func (m *Machine) remember(a uint32) {
 	}
 }
 
-// pastWord is a word whose shadow tells something.
+// pastWord is a word whose shadow is set.
 type pastWord struct {
 	ref  uint64 // the word as it is encoded
 	addr uint32
@@ -76,8 +74,7 @@ func (m *Machine) rotated(id, off uint32, back bool) uint32 {
 	return chanSlots + (at/size+head)%n*size + at%size
 }
 
-// pastWords returns the words whose shadows tell something, in the order of their
-// encoding.
+// pastWords returns the words whose shadows are set, in the order of their encoding.
 func (e *encoder) pastWords() []pastWord {
 	m := e.m
 	var words []pastWord
@@ -111,7 +108,7 @@ func (e *encoder) pastWords() []pastWord {
 	return words
 }
 
-// history writes what happened before, and how many words that is.
+// history writes happens-before, and its number of words.
 func (e *encoder) history() {
 	m := e.m
 	from := len(e.dst)
@@ -197,7 +194,7 @@ func (e *encoder) history() {
 	e.word(uint64(len(e.dst) - from))
 }
 
-// knownToAll returns, by goroutine, its last tick that all others know that live.
+// knownToAll returns, by goroutine, its last tick that all other living ones know.
 func (m *Machine) knownToAll() []uint32 {
 	known := make([]uint32, len(m.gors))
 	for u := range known {

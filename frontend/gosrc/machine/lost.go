@@ -5,12 +5,12 @@ import (
 	"cpor/system"
 )
 
-// Lost appends the goroutines that can never continue again, although others may continue for
-// ever: none of those that can reaches what they wait for (Saioc, Lange, Møller, "Dynamic
-// partial deadlock detection and recovery via garbage collection", ASPLOS 2025). Nobody is
-// lost by being left out: a goroutine that waits reaches nothing for others as long as
-// nobody reaches what it waits for, global variables are reached by all, and timers can
-// always continue. Goroutines of initializers may wait forever.
+// Lost appends the goroutines that can never continue, although others may continue forever:
+// none of those that can continue reaches what they wait for (Saioc, Lange, Møller, "Dynamic
+// partial deadlock detection and recovery via garbage collection", ASPLOS 2025). A waiting
+// goroutine reaches nothing for others as long as nothing reaches what it waits for, all
+// goroutines reach global variables, and timers can always continue. Goroutines of initializers
+// may wait forever.
 func (m *Machine) Lost(ts []int) []int {
 	if m.exited {
 		return ts
@@ -68,7 +68,7 @@ func (m *Machine) Lost(ts []int) []int {
 }
 
 // waitsOn returns the objects of which one must be used by another goroutine before g can
-// continue; ok is false if it can continue as it is, or if that is not known.
+// continue; ok is false if it can already continue, or if that is unknown.
 func (m *Machine) waitsOn(g *goroutine) (on []uint64, ok bool) {
 	i := g.pending()
 	if g.daemon || g.unstarted || g.delivered || i == nil || !i.Op.Synchronises() {
@@ -104,7 +104,7 @@ func (m *Machine) waitsOn(g *goroutine) (on []uint64, ok bool) {
 	return on, out.Kind == system.Blocked
 }
 
-// reach collects the objects that can be reached.
+// reach collects the reachable objects.
 type reach struct {
 	m    *Machine
 	seen map[uint32]bool

@@ -5,26 +5,26 @@
 // A transition is one synchronization operation with the computation that follows it, up to the
 // next one. That is enough for programs without data races, which the memory model promises
 // sequential consistency: between two synchronization operations a goroutine reads only what it
-// wrote itself or what happened before, so that nobody can tell at which moment in between it
-// computed. Every execution is checked for races on the way ([clocks.go], for stored states
-// [history.go]); a program with one gets no verdict but that race. Why the first race is found
-// though nobody steps in the middle of a computation: take an execution with as few transitions
-// as possible whose last one, B, makes a race with an earlier one, A. Without B nothing races,
-// so exchanging independent transitions changes nothing before it, and some explored execution
-// has the same transitions before B, in an order that is equivalent. There B computes the same
-// up to its first access that races, and the clocks, which depend on the equivalence class
-// alone, say so. Accesses to memory that several goroutines can reach are also shown as accesses
-// of the transition. In a program without races that adds no dependence: two that conflict are
-// ordered by synchronization already. With races it keeps the contract of package system.
+// wrote itself or what happened before, so the moment of its computation makes no difference.
+// Every execution is checked for races ([clocks.go], for stored states [history.go]); the only
+// verdict of a program with a race is that race. The first race is found although no computation
+// is interrupted: take an execution with as few transitions as possible whose last one, B, makes
+// a race with an earlier one, A. Without B nothing races, so exchanging independent transitions
+// changes nothing before it, and some explored execution has the same transitions before B, in
+// an equivalent order. There B computes the same up to its first access that races, and the
+// clocks, which depend only on the equivalence class, show the race. Accesses to memory that
+// several goroutines can reach are also shown as accesses of the transition. In a program
+// without races that adds no dependence: two that conflict are ordered by synchronization
+// already. With races it keeps the contract of package system.
 //
 // # Transitions for each access
 //
-// A program that was compiled with compile.Mode.Memory has an instruction before each
-// access to memory, [compile.Pause], where a transition ends if others can reach that
-// memory. So a transition is one synchronization operation or one access, with the
-// computation that follows it, which touches nothing that others can reach; no argument
-// about races is needed, and a race is no failure. What is accessed by one instruction
-// (a value of any size, an operation on a map, append, copy) is accessed at once.
+// A program that was compiled with compile.Mode.Memory has an instruction before each access to
+// memory, [compile.Pause], where a transition ends if others can reach that memory. So a
+// transition is one synchronization operation or one access, with the computation that follows
+// it, which touches nothing that others can reach; no argument about races is needed, and a race
+// is not a failure. The access of one instruction (a value of any size, an operation on a map,
+// append, copy) is indivisible.
 //
 // # Locations
 //
@@ -34,23 +34,23 @@
 // existence of a goroutine, the clock, the alarm of a goroutine, and whether a
 // goroutine waits at a channel without a buffer (sending and receiving apart).
 //
-// A meeting at a channel without a buffer is a transition of the one who comes to a
-// goroutine that waits: a sender to a receiver, or a select with a default. The other
-// one continues in a transition of its own, which depends on nothing else. Who
-// waits is read of all goroutines, and of those that may be created next, because
-// an access that decides whether a transition is enabled belongs to it.
+// An exchange at an unbuffered channel is a transition of the goroutine that comes second: a
+// sender that finds a receiver, or a select with a default. The other one continues in a
+// transition of its own, which depends on nothing else. The transition reads, of all goroutines
+// and of those that may be created next, whether they wait, because an access that decides
+// whether a transition is enabled belongs to it.
 //
 // # Time
 //
-// The clock stands except when an alarm goes off: a sleeping goroutine, or the
-// goroutine that represents a timer, continues when no armed alarm is due earlier, and sets
-// the clock to its deadline. Arming an alarm reads the clock, going off writes it.
+// The clock advances only when an alarm goes off: a sleeping goroutine, or the goroutine that
+// represents a timer, continues when no armed alarm is due earlier, and sets the clock to its
+// deadline. Arming an alarm reads the clock, going off writes it.
 //
-// With [Options.Alarms] = n the n-th alarm that goes off is the last one: whether one can go
-// off is a read of the clock then. That is a program like any other, whose executions are those
-// of the whole with at most n alarms: the alarms of an execution are dependent already, so that
-// a reduction takes no more of them, and takes one of each class. At its end somebody may
-// wait for an alarm that would still go off; that is no deadlock.
+// With [Options.Alarms] = n, at most n alarms go off: whether one can go off is then a read of
+// the clock. That is an ordinary program, whose executions are those of the original with at
+// most n alarms: the alarms of an execution are dependent already, so a reduction explores no
+// more of them, and one of each class. At the end a goroutine may wait for an alarm that would
+// still go off; that is not a deadlock.
 package machine
 
 import (
@@ -83,7 +83,7 @@ type object struct {
 	fn     *compile.Func // of a closure
 	kind   objKind
 	shared bool // several goroutines can reach it
-	// An initializer that was given up would have set it; it is shared then.
+	// An abandoned initializer would have set it; then it is shared.
 	poisoned bool
 	creator  int32 // a thread, or loadedBy
 	seq      int32
@@ -91,13 +91,13 @@ type object struct {
 	made     *compile.Func
 }
 
-// Creators that are no goroutines.
+// Creators that are not goroutines.
 const (
 	loadedBy = -1 // an object of the state that was loaded, or of the beginning
 	nobody   = -2 // the number is free
 )
 
-// shadow is what is known of a word of memory besides its value.
+// shadow is what is known about a word of memory besides its value.
 type shadow struct {
 	w, r uint64 // the last write and read, see clocks.go
 	s    uint32 // the clock of a synchronization object
@@ -115,7 +115,7 @@ type frame struct {
 	told     bool // a step in this call was narrated
 }
 
-// mode is what a frame does about its deferred calls.
+// mode is how a frame handles its deferred calls.
 type mode uint8
 
 const (
@@ -135,7 +135,7 @@ const (
 	failed // it violated a property
 )
 
-// gstate is what of a goroutine is kept as a whole by the undo log.
+// gstate is the part of a goroutine that the undo log saves as a whole.
 type gstate struct {
 	status    status
 	unstarted bool
@@ -174,8 +174,8 @@ type goroutine struct {
 	made   token
 }
 
-// userToken returns where a goroutine is: in the innermost call of a function that is
-// not of the standard library, if there is one.
+// userToken returns where a goroutine is: in the innermost call of a function outside the
+// standard library, if there is one.
 func (g *goroutine) userToken() token {
 	for i := len(g.frames) - 1; i >= 0; i-- {
 		if f := &g.frames[i]; !f.fn.Hidden {
@@ -239,9 +239,9 @@ type Machine struct {
 	now    int64 // nanoseconds
 	fired  int32 // alarms that have gone off, if that is bounded
 	exited bool  // main has returned, or os.Exit
-	// clockWasRead: the program has read the clock, so that what it shows belongs to the
-	// state. Before that nobody can tell, and so it begins where it is read first, at the
-	// time clockBegan.
+	// clockWasRead: the program has read the clock, so its time belongs to the state. Before
+	// that it makes no difference, so the clock begins at its first reading, at the time
+	// clockBegan.
 	clockWasRead bool
 	clockBegan   int64
 
@@ -278,8 +278,8 @@ type Machine struct {
 
 	beginning
 	collector
-	// Where clocks are a part of states: the addresses in the memory of the beginning whose
-	// shadows tell something.
+	// Where clocks are part of states: the addresses in the initial memory whose shadows are
+	// set.
 	marked []uint32
 }
 
@@ -293,7 +293,7 @@ func (m *Machine) Bytes() uint64 {
 		len(m.objs))*56
 }
 
-// Forget drops the undo log: no step before is taken back.
+// Forget drops the undo log: earlier steps cannot be undone.
 func (m *Machine) Forget() {
 	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0],
 		m.tops[:0]
@@ -369,7 +369,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 	}
 }
 
-// begin puts into the undo log what a step of a goroutine may change.
+// begin saves in the undo log what a step of a goroutine may change.
 func (m *Machine) begin(g *goroutine) {
 	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output),
 		len(m.marked), m.outText, m.now, m.fired, m.exited, m.clockWasRead, m.clockBegan})
@@ -382,7 +382,7 @@ func (m *Machine) begin(g *goroutine) {
 	}
 }
 
-// saveState puts a goroutine's state and its top frame into the undo log.
+// saveState saves a goroutine's state and its top frame in the undo log.
 func (m *Machine) saveState(g *goroutine) {
 	g.gstate.frames = int32(len(g.frames))
 	m.states = append(m.states, g.gstate)
@@ -391,7 +391,7 @@ func (m *Machine) saveState(g *goroutine) {
 	m.saveFrame(g)
 }
 
-// saveFrame puts the top frame into the undo log unless it is there.
+// saveFrame saves the top frame in the undo log unless it is there.
 func (m *Machine) saveFrame(g *goroutine) {
 	i := len(g.frames) - 1
 	if i < 0 || i >= g.saved {
@@ -483,8 +483,8 @@ func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size 
 	return uint64(m.number(o)) << 32
 }
 
-// extend makes room for so many words, all zero, and returns where they begin. If there is no
-// memory left, or the computation has to end, it panics, see [aborted].
+// extend makes room for that many words, all zero, and returns where they begin. If there is no
+// memory left, or the computation must end, it panics, see [aborted].
 func (m *Machine) extend(words int) int {
 	m.allocated(words)
 	base := len(m.mem)
@@ -514,11 +514,11 @@ func (m *Machine) load(words int) int {
 	return base
 }
 
-// wordBytes is what a word of memory takes, its shadow included.
+// wordBytes is the size of a word of memory, including its shadow.
 const wordBytes = 8 + int(unsafe.Sizeof(shadow{}))
 
-// mayGrow tells whether the memory may grow by so many words: the program is not to take more
-// than it may have, nor the process more than its limit.
+// mayGrow reports whether the memory may grow by that many words: neither the program nor the
+// process may exceed its limit.
 func (m *Machine) mayGrow(words int) bool {
 	n := len(m.mem) + words
 	if n < 1<<20 {
@@ -531,8 +531,8 @@ func (m *Machine) mayGrow(words int) bool {
 	if limit == 0 {
 		return true
 	}
-	// The slices grow by a quarter, and the old ones are there until they are copied.
-	// Other machines of the program may grow at the same time.
+	// The slices grow by a quarter, and the old ones exist until they are copied. Other machines
+	// of the program may grow at the same time.
 	m.reserved = int64(n+n/4) * int64(wordBytes)
 	fits := func() bool { return memory.Resident()+uint64(m.sys.growing.Load()) <= limit }
 	m.sys.growing.Add(m.reserved)
@@ -686,7 +686,7 @@ func (m *Machine) touch(l system.Loc, write bool) {
 			}
 		}
 	} else if int(l) < len(m.touched) {
-		// What stands there may be of an earlier step.
+		// Its content may be of an earlier step.
 		if i := int(m.touched[l]); i < n && m.accesses[i].Loc == l {
 			m.accesses[i] = system.Access{Loc: l, Write: m.accesses[i].Write || write}
 			return
@@ -707,7 +707,7 @@ func (m *Machine) touch(l system.Loc, write bool) {
 	}
 }
 
-// fewAccesses is up to how many accesses of a step are looked through one by one.
+// fewAccesses is the number of accesses of a step up to which they are searched linearly.
 const fewAccesses = 32
 
 // word returns the location of a word of an object.
@@ -761,8 +761,8 @@ const (
 // threadName is the n-th child of a goroutine.
 type threadName struct{ parent, n int32 }
 
-// loc returns the number of a location. Those that are named by a goroutine alone, or by
-// nothing, are asked for in nearly every step, so the machine remembers them.
+// loc returns the number of a location. Those that a goroutine alone identifies, or nothing, are
+// needed in nearly every step, so the machine caches them.
 func (m *Machine) loc(n locName) system.Loc {
 	switch n.kind {
 	case wordLoc, waitLoc, offerLoc, shareEntry, shareAdds, sharePlace:
@@ -781,7 +781,7 @@ func (m *Machine) loc(n locName) system.Loc {
 	return system.Loc(l)
 }
 
-// goroutine returns the goroutine of a number, made as absent if need be.
+// goroutine returns the goroutine of a number, an absent one if necessary.
 func (m *Machine) goroutine(n int) *goroutine {
 	for len(m.gors) <= n {
 		if len(m.gors) < cap(m.gors) {
@@ -799,7 +799,7 @@ func (m *Machine) goroutine(n int) *goroutine {
 	return m.gors[n]
 }
 
-// fault is a fault of this program, not of what it explores.
+// fault is a fault of cpor, not of the explored program.
 func (m *Machine) fault(format string, args ...any) {
 	panic(fmt.Sprintf("machine: "+format, args...))
 }

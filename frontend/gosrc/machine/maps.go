@@ -7,9 +7,9 @@ import (
 	"cpor/frontend/gosrc/compile"
 )
 
-// A map's object is a header; its entries are in another object in the order in
-// which they were inserted, and a third one is a hash table of their places. So the
-// order in which a map is ranged over is a function of what was done to it.
+// A map's object is a header; its entries are in another object in the order in which they were
+// inserted, and a third one is a hash table of their places. So the order in which a loop ranges
+// over a map is a function of the operations on it.
 //
 // Maps are one location, as they are for Go's own race detector.
 const (
@@ -126,8 +126,8 @@ func (m *Machine) hash(t *compile.Type, v []uint64) (h uint64, bad *compile.Type
 	return 0, t
 }
 
-// incomparable tells whether values of a type are never compared. If that is so because of a
-// part, the run-time names the whole of it.
+// incomparable reports whether values of a type cannot be compared. If a part is the reason, the
+// run-time names the whole type.
 func incomparable(t *compile.Type) bool {
 	switch t.Kind {
 	case compile.Map, compile.Function, compile.Slice:
@@ -200,7 +200,7 @@ func (m *Machine) equal(t *compile.Type, a, b []uint64) (eq bool, bad *compile.T
 	return false, t
 }
 
-// find returns the memory of a key's entry, -1 if it is not there.
+// find returns the address of a key's entry, -1 if there is none.
 func (m *Machine) find(mp uint64, key []uint64) (at int, bad *compile.Type) {
 	o := m.objs[mp>>32]
 	t := o.typ
@@ -277,7 +277,7 @@ func (m *Machine) mapSet(g *goroutine, mp uint64, key, val []uint64) *compile.Ty
 	return nil
 }
 
-// addEntry makes room for a key that is not there.
+// addEntry makes room for a new key.
 func (m *Machine) addEntry(g *goroutine, mp uint64, key []uint64) int {
 	id := mp >> 32
 	t := m.objs[id].typ
@@ -349,8 +349,8 @@ func (m *Machine) growMap(g *goroutine, mp uint64) {
 	}
 }
 
-// throwKey panics because a key cannot be hashed that is looked up or deleted: Go says so in
-// another way if the map is empty.
+// throwKey panics because a key that is looked up or deleted cannot be hashed: Go's message
+// differs if the map is empty.
 func (m *Machine) throwKey(g *goroutine, mp uint64, bad *compile.Type) {
 	if mp == 0 || m.mem[m.addr(mp)+mapLen] == 0 {
 		m.throwPlain(g, "hash of unhashable type: "+typeString(bad))

@@ -7,14 +7,14 @@ import (
 	"cpor/system"
 )
 
-// read tells that the running function reads n words at a pointer.
+// read records that the running function reads n words at a pointer.
 func (m *Machine) read(g *goroutine, p uint64, n int) {
 	if o := &m.objs[p>>32]; o.shared && (o.poisoned || !g.top().fn.Untracked && !m.setup) {
 		m.access(g, p, n, false)
 	}
 }
 
-// write tells that the running function writes n words at a pointer.
+// write records that the running function writes n words at a pointer.
 func (m *Machine) write(g *goroutine, p uint64, n int) {
 	if o := &m.objs[p>>32]; o.shared && (o.poisoned || !g.top().fn.Untracked && !m.setup) {
 		m.access(g, p, n, true)
@@ -78,8 +78,7 @@ func (m *Machine) numberOf(p uint64) (uint64, bool) {
 	return p&^math.MaxUint32 + uint64(b), ok
 }
 
-// pointerAt returns the pointer that numberOf made a number of, and more or fewer bytes in the
-// same variable.
+// pointerAt is the inverse of numberOf, also with an offset in bytes within the same variable.
 func (m *Machine) pointerAt(n uint64) (uint64, bool) {
 	id, b := n>>32, int(uint32(n))
 	if id == 0 || b == 0 {
@@ -114,7 +113,8 @@ func (m *Machine) bytes(s []uint64) []byte {
 // text returns a string.
 func (m *Machine) text(s uint64) string { return m.p.Text(s) }
 
-// str returns the number of a string. It takes of the budget of the step what it costs to make it.
+// str returns the number of a string. It charges the cost of making it to the budget of the
+// step.
 func (m *Machine) str(s string) uint64 {
 	m.budget -= int64(len(s) / 16)
 	return m.p.String(s)

@@ -31,8 +31,8 @@ type native struct {
 	run  func(m *Machine, g *goroutine, r []uint64)
 	alts func(m *Machine, g *goroutine, r []uint64) int
 	sync func(m *Machine, g *goroutine, r []uint64, which int)
-	// oneWord: it touches the word that its first argument points to, and nothing else, and
-	// is never blocked. How it touches it differs if varies.
+	// oneWord: it touches only the word that its first argument points to, and is never blocked.
+	// varies says that its kind of access varies.
 	oneWord, varies bool
 	memory          bool // its first argument is the address of what it synchronizes by
 }
@@ -71,7 +71,7 @@ var draws = map[string]int{
 	"runtime.fastrandn": 1, "runtime.cheaprandn": 1,
 }
 
-// drawsRandom tells whether an instruction draws a random number.
+// drawsRandom reports whether an instruction draws a random number.
 func drawsRandom(i *compile.Instr) bool {
 	if i.Op != compile.Sync {
 		return false
@@ -82,8 +82,8 @@ func drawsRandom(i *compile.Instr) bool {
 
 func always(m *Machine, g *goroutine, r []uint64) int { return 1 }
 
-// enterNatives fills in natives when the first of them is looked up, so that checks of other
-// languages do not wait for it.
+// enterNatives fills in natives when the first of them is looked up, so that other languages do
+// not pay for it.
 var enterNatives = sync.OnceFunc(func() {
 	plain := func(name string, run func(m *Machine, g *goroutine, r []uint64)) {
 		enter(native{name: name, run: run})
@@ -362,9 +362,9 @@ var enterNatives = sync.OnceFunc(func() {
 			m.release(g, r[0])
 		}
 	})
-	// A point that is not there before the word, or the one after it, has one of some
-	// bits. The one after it is only looked at. Who gives releases, who takes acquires:
-	// to take bytes orders nothing before those who give more.
+	// A point that exists only when the word, or the one after it, has one of some bits. The one
+	// after it is only read. A giver releases, a taker acquires: taking bytes orders nothing
+	// before those who give more.
 	enter(native{name: "internal/cpor.WaitBits",
 		alts: func(m *Machine, g *goroutine, r []uint64) int {
 			m.touchWord(r[0], false)
@@ -381,7 +381,7 @@ var enterNatives = sync.OnceFunc(func() {
 			m.acquire(g, r[0])
 			m.acquire(g, r[0]+1)
 		}})
-	// The library accesses bytes that it was given.
+	// The library accesses its arguments' bytes.
 	plain("internal/cpor.Accesses", func(m *Machine, g *goroutine, r []uint64) {
 		if n := int(r[1]); n > 0 && (m.objs[r[0]>>32].poisoned || m.objs[r[0]>>32].shared &&
 			!m.setup) {
@@ -568,14 +568,14 @@ var enterNatives = sync.OnceFunc(func() {
 			case x.status == alive:
 				n++
 			case x.status == ended:
-				// Natively it may still be on its way out.
+				// In Go it may still be ending.
 				m.sys.counted.Store(true)
 			}
 		}
 		r[0] = uint64(n)
 	}})
-	// A random number is a choice. The systematic search takes one value, that of
-	// alternative 0; random schedules take others.
+	// A random number is a choice. The systematic search uses one value, that of alternative 0;
+	// random schedules use others.
 	for _, name := range slices.Sorted(maps.Keys(draws)) {
 		enter(native{name: name, alts: always, sync: func(m *Machine, g *goroutine, r []uint64,
 			which int) {
@@ -614,7 +614,7 @@ const (
 // condSelf is the word of a Cond that holds its own address once it was used.
 const condSelf = 2
 
-// copied tells whether a Cond is nil, or the copy of one that was used: the goroutine panics.
+// copied reports whether a Cond is nil, or a copy of a used one: the goroutine panics.
 func (m *Machine) copied(g *goroutine, p uint64) bool {
 	if m.badLock(g, p) {
 		return true
@@ -638,7 +638,7 @@ const (
 	wgWaits = 4
 )
 
-// mark adds g to those who are remembered at a word.
+// mark adds g to those recorded at a word.
 func (m *Machine) mark(g *goroutine, p uint64) {
 	a := m.addr(p)
 	m.remember(a)
@@ -652,17 +652,17 @@ func (m *Machine) mark(g *goroutine, p uint64) {
 	m.shadow[a].r = r
 }
 
-// begins looks whether an Add finds the WaitGroup at p at zero, and so begins a new use
-// of it, though nothing orders it and an earlier Wait.
+// begins checks whether an Add finds the WaitGroup at p at zero, and so begins a new use of it,
+// without being ordered with an earlier Wait.
 //
 // Whether an Add finds zero depends on the order of it and other Adds and Dones, which are
-// independent otherwise (see shares.go). It matters only behind a Wait that is not ordered with the
-// Add. Then the Add reads what says so: one token, or that there is none. So it depends on who put
-// or takes that token, and in some explored order it finds zero if it does in any. An Add and a
-// Wait always depend on each other, so that equivalent executions agree on which Waits are earlier,
-// and clocks depend on the class alone. A Wait that comes later needs no such thing: another class
-// has it before the Add, whose zero lets it continue, unless it can only continue by a Done for
-// which there is no Add then, which is a panic.
+// independent otherwise (see shares.go). It matters only after a Wait that is not ordered with
+// the Add. Then the Add reads the evidence: one token, or that there is none. So it depends on
+// the operation that put or takes that token, and if it finds zero in any order, it does in some
+// explored one. An Add and a Wait always depend on each other, so that equivalent executions
+// agree on which Waits are earlier, and clocks depend on the class alone. A Wait that comes
+// later needs no such thing: another class has it before the Add, whose zero lets it continue,
+// unless it can only continue by a Done for which there is no Add then, which is a panic.
 func (m *Machine) begins(g *goroutine, p uint64) {
 	zero := false
 	if m.unordered(m.shadow[m.addr(p+wgWaits)].r, g) != 0 {
@@ -676,8 +676,8 @@ func (m *Machine) begins(g *goroutine, p uint64) {
 	}
 }
 
-// ordered reports a race unless all that are remembered at a word come before g: an
-// Add that begins a new use of a WaitGroup, and a Wait, must be ordered.
+// ordered reports a race unless all those recorded at a word come before g: an Add that begins a
+// new use of a WaitGroup, and a Wait, must be ordered.
 func (m *Machine) ordered(g *goroutine, p uint64, what, other string) {
 	earlier := m.unordered(m.shadow[m.addr(p)].r, g)
 	if earlier == 0 {
@@ -694,8 +694,7 @@ func (m *Machine) ordered(g *goroutine, p uint64, what, other string) {
 	}
 }
 
-// withoutHelpers leaves out the calls of functions that say that they are helpers of
-// tests, if others are left.
+// withoutHelpers drops the calls of functions marked as test helpers, if others remain.
 func withoutHelpers(stack []token) []token {
 	left := slices.DeleteFunc(slices.Clone(stack), func(t token) bool {
 		return !t.fn.Hidden && t.fn.Helps()
@@ -722,9 +721,9 @@ func (m *Machine) nilSync(g *goroutine, p uint64) bool {
 	return true
 }
 
-// badLock tells whether the goroutine cannot use a lock: there is none. A race is reported if it
-// was overwritten, and nothing orders that and this but the lock itself, for which one may have
-// waited meanwhile. Copies that are made of a lock are no race, but steps of their own.
+// badLock reports whether the goroutine cannot use a lock, because it is nil. It reports a race
+// if the lock was overwritten, and only the lock itself, for which the goroutine may have
+// waited, orders that with this use. Copying a lock is not a race, but a step of its own.
 func (m *Machine) badLock(g *goroutine, p uint64) bool {
 	if m.nilSync(g, p) {
 		return true
@@ -746,7 +745,7 @@ func (m *Machine) put(p, v uint64) {
 	m.set(m.addr(p), v)
 }
 
-// print records what the program prints.
+// print records the program's output.
 func (m *Machine) print(s string) {
 	if m.collect {
 		m.output = append(m.output, s...)
@@ -824,13 +823,13 @@ func atomics() {
 	}
 }
 
-// blindAdd adds to a word a number when nobody looks at the sum. Additions commute, so that of
-// goroutines that only count, one order is explored ([system.Sum]).
+// blindAdd adds a number to a word when the result is not used. Additions commute, so goroutines
+// that only count are explored in one order ([system.Sum]).
 //
 // For the clocks to commute as well, such an addition orders what g has done before what later
 // loads, stores and swaps order behind it, as Go's memory model has it, but not what earlier
-// operations on the word released before what g does next. With less order there are more
-// races, and each of them is one of the program as well:
+// operations on the word released before what g does next. With less order there are more races,
+// and each of them is a race of the program:
 //
 //	go func() { x = 1; n.Add(1) }()
 //	go func() { n.Add(1); print(x) }()
@@ -847,12 +846,12 @@ func atomics() {
 //     else that an event depends on is before it in both orders alike.
 //   - So the events of the union, in the order of the execution, are an execution: each reads
 //     what it read. Neither a nor b is in it: b is the later one, and a is not before b.
-//   - Behind it a and b are next, and conflict. Taken one right after the other, neither is
-//     before the other in Go's order either: there is no release between them.
+//   - After it a and b are next, and conflict. Executed one right after the other, they are not
+//     ordered in Go's order either, because there is no release between them.
 //
 // So a program has a race in our order exactly if it has one in Go's, though the execution that
-// shows it may be another one. Package conform holds this to programs whose goroutines add
-// blindly beside plain variables, with all interleavings by brute force.
+// shows it may be another one. Package conform compares this with all interleavings, by brute
+// force, of programs whose goroutines add blindly beside plain variables.
 func (m *Machine) blindAdd(g *goroutine, p uint64, k compile.Kind, delta uint64) {
 	n := len(m.accesses)
 	m.atomicAccess(g, p, true)
@@ -864,9 +863,8 @@ func (m *Machine) blindAdd(g *goroutine, p uint64, k compile.Kind, delta uint64)
 	m.release(g, p)
 }
 
-// atomicAccess records an atomic access, which races with plain ones. Of the two
-// orders only the one is looked at in which the plain access is earlier: the other
-// one is explored, too.
+// atomicAccess records an atomic access, which races with plain ones. Only the order in which
+// the plain access is earlier is checked, because the other one is explored, too.
 func (m *Machine) atomicAccess(g *goroutine, p uint64, write bool) {
 	m.touchWord(p, write)
 	if !m.sys.races || m.setup {
@@ -889,22 +887,21 @@ func (m *Machine) alarm(n int32) { m.touch(m.loc(locName{kind: alarmLoc, a: n}),
 
 func (m *Machine) clockRead() { m.touch(m.loc(locName{kind: clockLoc}), false) }
 
-// tickRoom is what deadlines are rounded up to, where the clock ticks, in nanoseconds.
+// tickRoom is what deadlines are rounded up to where the clock ticks, in nanoseconds.
 const tickRoom = 1000
 
-// ticks tells whether the clock that the program reads continues by a nanosecond with each
-// step: no program in Go reads the same time twice, and some rely on it. What a goroutine
-// reads is the time that has passed, and the steps that happened before as a function of
-// its vector clock. So it grows along happens-before, and is the same in executions that
-// are equivalent: whom a clock tells what time it is nobody can say who is not ordered.
-// Where states are stored the clock stands, since no state would come again; so it does
-// in the initializers, whose steps are not counted, and in bubbles of testing/synctest, which
-// promises it.
+// ticks reports whether the clock that the program reads advances by a nanosecond with each
+// step: no Go program reads the same time twice, and some rely on it. A goroutine reads the time
+// that has passed plus the number of steps that happened before, a function of its vector clock.
+// So the clock grows along happens-before, and is the same in equivalent executions. Where
+// states are stored the clock does not tick, since no state would repeat; nor does it in the
+// initializers, whose steps are not counted, and in bubbles of testing/synctest, which promises
+// that.
 func (m *Machine) ticks(g *goroutine) bool {
 	return !m.setup && m.sys.races && m.sys.readsClock && !g.bubble && !m.sys.o.Stored
 }
 
-// steps returns how many steps happened before now, as far as g can tell.
+// steps returns how many steps happened before g's current step.
 func (m *Machine) steps(g *goroutine) uint64 {
 	n := uint64(g.tick)
 	for i, x := range m.clock(g.clock) {
@@ -921,8 +918,8 @@ func (m *Machine) arm(x *goroutine, d int64) {
 	m.alarm(x.number)
 	x.armed = true
 	if m.ticks(x) && d > 0 && d < math.MaxInt64-tickRoom {
-		// What the clock is ahead of the time that has passed is no part of a deadline:
-		// those of the same length go off in every order.
+		// The ticks are not part of a deadline: alarms of the same duration go off in every
+		// order.
 		d = (d + tickRoom - 1) / tickRoom * tickRoom
 	}
 	x.deadline = m.now + max(0, d)
@@ -931,8 +928,8 @@ func (m *Machine) arm(x *goroutine, d int64) {
 	}
 }
 
-// due tells whether a goroutine's alarm may go off. The alarm of a ticker whose channel is full may
-// not: its tick would be lost, so nothing would happen except that time passes.
+// due reports whether a goroutine's alarm may go off. The alarm of a ticker whose channel is
+// full may not: its tick would be lost, so nothing would happen except that time passes.
 func (m *Machine) due(g *goroutine) bool {
 	m.touch(m.loc(locName{kind: alarmLoc, a: g.number}), false)
 	if !g.armed || m.idles(g) {
@@ -951,8 +948,8 @@ func (m *Machine) due(g *goroutine) bool {
 			continue
 		}
 		if x.daemon {
-			// That a timer was stopped, or set to later, is what may let this alarm go off:
-			// it belongs to what is read, though it is no longer in the way.
+			// A timer that was stopped or set to a later time may have let this alarm go off: it
+			// is read, though it no longer blocks.
 			m.touch(m.loc(locName{kind: alarmLoc, a: x.number}), false)
 		}
 		if x.armed && x.deadline < at {
@@ -970,8 +967,8 @@ func (m *Machine) due(g *goroutine) bool {
 	return at <= m.now || m.quiet(g, true)
 }
 
-// settled tells whether synctest.Wait may return: no one else in the bubble can run, and no
-// alarm is due by now.
+// settled reports whether synctest.Wait may return: no other goroutine in the bubble can run,
+// and no alarm is due.
 func (m *Machine) settled(g *goroutine) bool {
 	if !m.quiet(g, false) {
 		return false
@@ -989,10 +986,10 @@ func (m *Machine) settled(g *goroutine) bool {
 	return true
 }
 
-// spent tells whether no alarm may go off any more, however many are due.
+// spent reports whether no more alarms may go off, however many are due.
 func (m *Machine) spent() bool { return m.sys.o.Alarms > 0 && int(m.fired) >= m.sys.o.Alarms }
 
-// cutShort tells whether an alarm would still go off, but may not.
+// cutShort reports whether an alarm would still go off, but may not.
 func (m *Machine) cutShort() bool {
 	if !m.spent() {
 		return false
@@ -1008,7 +1005,7 @@ func (m *Machine) cutShort() bool {
 	return false
 }
 
-// ticker returns the channel and the period of a ticker's goroutine; 0 if it is none.
+// ticker returns the channel and the period of a ticker's goroutine; 0 if it is not one.
 func (g *goroutine) ticker() (c uint64, period int64) {
 	i := g.pending()
 	if i == nil || !g.daemon || i.Op != compile.Sync || natives[i.N].name != "time.awaitTimer" {
@@ -1018,7 +1015,7 @@ func (g *goroutine) ticker() (c uint64, period int64) {
 	return r[0], int64(r[1])
 }
 
-// idles tells whether the alarm is one of a ticker whose channel is full.
+// idles reports whether the alarm is one of a ticker whose channel is full.
 func (m *Machine) idles(g *goroutine) bool {
 	c, period := g.ticker()
 	if c == 0 || period <= 0 {
@@ -1030,8 +1027,7 @@ func (m *Machine) idles(g *goroutine) bool {
 	return m.mem[m.addr(s)] != 0
 }
 
-// deadlineOf returns when an alarm goes off: that of a ticker which has lost ticks
-// meanwhile, at its next one.
+// deadlineOf returns when an alarm goes off: for a ticker that has lost ticks, at its next one.
 func (m *Machine) deadlineOf(g *goroutine) int64 {
 	if g.deadline >= m.now {
 		return g.deadline
@@ -1042,10 +1038,10 @@ func (m *Machine) deadlineOf(g *goroutine) int64 {
 	return g.deadline
 }
 
-// quiet tells whether nobody can run but those who wait for their alarms: nobody in the
-// bubble, if g is in one. Before time passes, who waits for that in synctest.Wait continues.
-// The enabledness of x changes only by transitions of x, and by transitions of others
-// that they are awake for; all these write awake locations.
+// quiet reports whether only goroutines that wait for their alarms are left (in the bubble, if g
+// is in one). Before time passes, a goroutine in synctest.Wait continues. Whether x can run
+// changes only by transitions of x, and by transitions of others that are awake; all these write
+// awake locations.
 func (m *Machine) quiet(g *goroutine, passes bool) bool {
 	quiet := true
 	for _, x := range m.gors {
@@ -1065,13 +1061,13 @@ func (m *Machine) quiet(g *goroutine, passes bool) bool {
 	return quiet
 }
 
-// inWait tells whether a goroutine is in synctest.Wait.
+// inWait reports whether a goroutine is in synctest.Wait.
 func (m *Machine) inWait(x *goroutine) bool {
 	i := x.pending()
 	return i != nil && i.Op == compile.Sync && natives[i.N].name == "testing/synctest.Wait"
 }
 
-// ready tells whether a goroutine can continue without an alarm.
+// ready reports whether a goroutine can continue without an alarm.
 func (m *Machine) ready(x *goroutine) bool {
 	if x.unstarted || x.delivered {
 		return true
@@ -1133,8 +1129,8 @@ func (m *Machine) ownerOf(g *goroutine) *goroutine {
 	return m.gors[m.sys.threads.Name(uint32(g.number)).parent]
 }
 
-// testSleeps tells whether a goroutine is a test that sleeps: it runs the test function or that
-// of a subtest, and waits in a time.Sleep that a _test.go file calls.
+// testSleeps reports whether a goroutine is a test that sleeps: it runs the test function or
+// that of a subtest, and waits in a time.Sleep that a _test.go file calls.
 func (m *Machine) testSleeps(g *goroutine) bool {
 	i := g.pending()
 	if i == nil || g.unstarted || i.Op != compile.Sync ||
@@ -1149,9 +1145,9 @@ func (m *Machine) testSleeps(g *goroutine) bool {
 	return false
 }
 
-// setsTimeout tells whether a goroutine that starts a timer runs a test, and the timer is a
-// time-out: a context's, a connection's deadline, or one with a channel. A function that is
-// called when time is over is none.
+// setsTimeout reports whether a goroutine that starts a timer runs a test, and the timer is a
+// time-out: a context's, a connection's deadline, or one with a channel. A function to be called
+// is not a time-out.
 func (g *goroutine) setsTimeout() bool {
 	tests, timeout := false, false
 	for i := range g.frames {
@@ -1166,7 +1162,7 @@ func (g *goroutine) setsTimeout() bool {
 // patience is how often a goroutine reads the clock at one place before time passes for it.
 const patience = 16
 
-// looksAround tells whether an instruction only reads: the clock, or an atomic word.
+// looksAround reports whether an instruction only reads the clock or an atomic word.
 func looksAround(i *compile.Instr) bool {
 	if i.Op != compile.Sync {
 		return i.Op == compile.LenChan
@@ -1176,7 +1172,7 @@ func looksAround(i *compile.Instr) bool {
 		strings.HasPrefix(n, "sync/atomic.Load")
 }
 
-// clockShows returns what the program sees on the clock.
+// clockShows returns the time that the program reads.
 func (m *Machine) clockShows() int64 {
 	if !m.clockWasRead {
 		m.clockWasRead, m.clockBegan = true, m.now
@@ -1184,16 +1180,15 @@ func (m *Machine) clockShows() int64 {
 	return m.now - m.clockBegan
 }
 
-// waitsForClock lets time pass where a goroutine reads the clock again and again at one place:
+// waitsForClock lets time pass where a goroutine repeatedly reads the clock at one place:
 //
 //	for time.Since(start) < time.Millisecond {
 //	}
 //
-// The more often, the more passes, so that a loop that only waits for the clock ends, as
-// it does natively. If the goroutine does more than to look around between two readings, it
-// is a microsecond, which a round of a loop may take natively: a loop that puts a thousand
-// entries into a cache does not wait for them to expire. In a bubble of testing/synctest the
-// loop does not end.
+// More and more time passes, so a loop that only waits for the clock ends, as in Go. If the
+// goroutine does more between two readings, it is a microsecond, about the time of an iteration
+// in Go: a loop that puts a thousand entries into a cache does not wait for them to expire. In a
+// bubble of testing/synctest the loop does not end.
 func (m *Machine) waitsForClock(g *goroutine) {
 	if m.setup || g.bubble {
 		return
@@ -1284,7 +1279,7 @@ func clockNatives() {
 			s := m.slot(c, m.chanWord(c, chanHead))
 			m.touchWord(s, false)
 			if m.mem[m.addr(s)] != 0 {
-				// No value from before is received any more.
+				// No earlier value can be received.
 				m.touchWord(c+chanHead, true)
 				m.put(s, 0)
 				was = true
@@ -1376,7 +1371,7 @@ func linkedNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 		plain(n, func(m *Machine, g *goroutine, r []uint64) { r[0] = 0 })
 	}
 	plain("sync.runtime_canSpin", func(m *Machine, g *goroutine, r []uint64) { r[1] = 0 })
-	// The hashes are others than those of Go, which differ from process to process.
+	// The hashes differ from Go's, which differ from process to process.
 	hash := func(seed uint64, text string) uint64 {
 		h := fnv.New64a()
 		h.Write([]byte(text))
@@ -1413,7 +1408,7 @@ func linkedNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 	})
 }
 
-// holdsBytes tells whether values of a type are bytes.
+// holdsBytes reports whether values of a type are bytes.
 func holdsBytes(t *compile.Type) bool {
 	for t.Kind == compile.Array {
 		t = t.Elem

@@ -9,17 +9,16 @@ import (
 
 // Initializers that cannot be explored.
 //
-// Most tests of a package need little of what all the packages that it imports set up. So where
-// an initializer does what cannot be explored, it is given up there, what it would have set is
-// poisoned, and the program continues: the test that touches what is poisoned is refused, and so
-// is an initializer, which poisons what it would have set in turn. If a function called init is
-// given up, the package continues with the next one; if the value of a variable is, all is given
-// up that the package initializes behind it.
+// Most tests of a package need little of what its imports set up. So an initializer that does
+// what cannot be explored is abandoned there, what it would have set is poisoned, and the
+// program continues. A test that touches what is poisoned is refused, and so is an initializer,
+// which in turn poisons what it would have set. If a function called init is abandoned, the
+// package continues with the next one; if the value of a variable is, everything that the
+// package initializes later is abandoned, too.
 //
-// What is poisoned are the variables that may be changed by what was left out and by the
-// functions that were given up in the middle ([compile.Program.Effects]), and what these
-// variables refer to already. A goroutine that was to be started does not run; it would change
-// nothing else.
+// The poisoned variables are those that the skipped code and the interrupted functions may
+// change ([compile.Program.Effects]), with what they refer to already. A goroutine that they
+// would have started does not run; it would change nothing else.
 
 // poison is why something was not set.
 type poison struct {
@@ -28,8 +27,8 @@ type poison struct {
 	what     string // why it could not
 }
 
-// giveUp gives up the initializer that was refused, whose goroutine is g. It returns false if
-// that is not possible.
+// giveUp abandons the refused initializer, whose goroutine is g. It returns false if that is not
+// possible.
 func (m *Machine) giveUp(g *goroutine, u *Unsupported) bool {
 	frames := m.refused
 	m.refused = nil
@@ -99,7 +98,8 @@ func (m *Machine) touchesPoison(g *goroutine, p uint64) {
 	panic(aborted{})
 }
 
-// poisons tells whether the next operation of a goroutine synchronizes by way of what is poisoned.
+// poisons reports whether the next operation of a goroutine synchronizes through poisoned
+// memory.
 func (m *Machine) poisons(i *compile.Instr, r []uint64) bool {
 	return i.Op == compile.Sync && natives[i.N].memory && m.objs[r[0]>>32].poisoned
 }

@@ -9,14 +9,14 @@ import (
 	"cpor/frontend/gosrc/compile"
 )
 
-// maxResults is how many words a function may return that is called by package reflect:
-// the length of the array that call and callMethod return.
+// maxResults is how many words a function called by package reflect may return: the length of
+// the array that call and callMethod return.
 const maxResults = 48
 
-// maxNesting is how deep types may be nested that package reflect makes.
+// maxNesting is how deeply the types that package reflect makes may be nested.
 const maxNesting = 200
 
-// The flags of a reflect.Value that tell how it is compared: package reflect has them too.
+// The flags of a reflect.Value that decide how it is compared, as in package reflect.
 const (
 	reflectAddressable = 1 << 0
 	reflectBoxed       = 1 << 3
@@ -52,7 +52,7 @@ func (m *Machine) reflected(v []uint64) (w [5]uint64) {
 	return w
 }
 
-// pointerShaped tells whether an interface of Go holds a value of the type itself, not its
+// pointerShaped reports whether an interface of Go holds a value of the type itself, not its
 // address.
 func pointerShaped(t *compile.Type) bool {
 	switch t.Kind {
@@ -66,8 +66,8 @@ func pointerShaped(t *compile.Type) bool {
 	return false
 }
 
-// reflectNatives enters what package reflect needs of the machine. A type is its number,
-// a value a pointer to where it stands.
+// reflectNatives adds what package reflect needs from the machine. A type is its number, a value
+// a pointer to it.
 func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	enterType := func(name string, f func(m *Machine, t *compile.Type, r []uint64)) {
 		plain("reflect."+name, func(m *Machine, _ *goroutine, r []uint64) {
@@ -168,8 +168,8 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	enterType("tConvertible", func(m *Machine, t *compile.Type, r []uint64) {
 		r[2] = flag(types.ConvertibleTo(t.T, m.p.TypeByID(r[1]).T))
 	})
-	// deep tells whether a type that is made of these would be nested too deeply: all
-	// that asks for its name or whether it is the same as another takes as long.
+	// deep reports whether a type made of these would be nested too deeply: the cost of its name
+	// and of comparisons grows with the depth.
 	deep := func(m *Machine, g *goroutine, parts ...types.Type) bool {
 		seen := map[types.Type]bool{}
 		var nests func(t types.Type, left int) bool
@@ -399,7 +399,7 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		m.mem[m.addr(p)] = compile.StaticFunc | uint64(fn.Index)
 		r[2] = p
 	})
-	// args gathers the words of arguments, which stand where a slice of pointers says.
+	// args gathers the words of arguments, which a slice of pointers locates.
 	args := func(m *Machine, g *goroutine, ft *compile.Type, s []uint64) (words []uint64, ok bool) {
 		n := 0
 		for i := range sig(ft).Results().Len() {
@@ -523,7 +523,7 @@ func (m *Machine) valueAt(g *goroutine, t *compile.Type, p uint64) []uint64 {
 	return v
 }
 
-// leave takes a native function's own frame away, so that its caller panics.
+// leave removes a native function's own frame, so that its caller panics.
 func (m *Machine) leave(g *goroutine) {
 	g.frames = g.frames[:len(g.frames)-1]
 	m.saveFrame(g)

@@ -10,25 +10,25 @@ import (
 	"cpor/system"
 )
 
-// Ending is how an execution that is repeated has ended.
+// Ending is how a repeated execution has ended.
 type Ending struct {
 	Output    string
 	Violation *system.Violation
 	// Stacks are those of the goroutines that matter.
 	Stacks []Stack
-	// MainEnded tells whether the test, or main, has ended.
+	// MainEnded reports whether the test, or main, has ended.
 	MainEnded bool
 	Early     bool // an alarm went off while somebody could run
-	// Slept is where the test itself slept when that was so; without a function if it did not.
+	// Slept is where the test itself slept at that time; without a function if it did not.
 	Slept Place
-	// Late tells whether the violation is a panic of a test whose own time-out has expired
-	// while somebody could run.
+	// Late reports whether the violation is a panic of a test whose own time-out has expired
+	// while a goroutine could run.
 	Late bool
 	// Running are the goroutines that have not ended and do not wait forever.
 	Running []Stack
-	// GoesOn tells whether somebody can continue, a timer perhaps.
+	// GoesOn reports whether a goroutine or timer can continue.
 	GoesOn bool
-	// Lost are those of Stacks that can never continue, whatever the others do.
+	// Lost are the stacks of goroutines that can never continue, whatever the others do.
 	Lost []Stack
 }
 
@@ -44,9 +44,9 @@ type TraceStep struct {
 	Alt    uint64
 }
 
-// ThreadNames returns who the first n goroutines are: the number of who created each, and how
-// many that one had created before. Numbers are given in the order in which a search comes
-// to the goroutines.
+// ThreadNames identifies the first n goroutines: the number of each one's creator, and how many
+// that had created before. Numbers are assigned in the order in which a search meets the
+// goroutines.
 func (s *System) ThreadNames(n int) [][2]int32 {
 	var names [][2]int32
 	for i := range n {
@@ -56,8 +56,8 @@ func (s *System) ThreadNames(n int) [][2]int32 {
 	return names
 }
 
-// NameThreads gives goroutines the numbers that they have in the system that ThreadNames was
-// asked. No execution may have been explored before.
+// NameThreads gives goroutines their numbers in the system of ThreadNames. No execution may have
+// been explored before.
 func (s *System) NameThreads(names [][2]int32) error {
 	for i, n := range names {
 		if k := s.threads.Number(threadName{n[0], n[1]}); int(k) != i {
@@ -67,9 +67,8 @@ func (s *System) NameThreads(names [][2]int32) error {
 	return nil
 }
 
-// Replay repeats an execution and finds out what people want to know of it. The
-// violation is the one that the last step makes; without one, the goroutines that
-// wait forever are told.
+// Replay repeats an execution and collects what a report shows. The violation is that of the
+// last step; without one, the goroutines that wait forever are reported.
 func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	m := s.NewMachine().(*Machine)
 	m.Track(true)
@@ -114,7 +113,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	return e, nil
 }
 
-// waiting adds what a goroutine waits for at the end, if it cannot go on.
+// waiting adds what a goroutine waits for at the end, if it cannot continue.
 func (m *Machine) waiting(g *goroutine, lost bool, rep *Report, e *Ending) {
 	mark := m.Mark()
 	out := m.Step(int(g.number), 0)
@@ -134,8 +133,8 @@ func (m *Machine) waiting(g *goroutine, lost bool, rep *Report, e *Ending) {
 	}
 }
 
-// Early tells whether the next step of a goroutine lets an alarm go off while somebody else
-// could run.
+// Early reports whether the next step of a goroutine lets an alarm go off while another
+// goroutine could run.
 func (m *Machine) Early(t int) bool {
 	if t >= len(m.gors) {
 		return false
@@ -164,7 +163,7 @@ func (m *Machine) Early(t int) bool {
 	return false
 }
 
-// waitsFor says why a goroutine cannot continue, and who could have woken it.
+// waitsFor says why a goroutine cannot continue, and which ones could have woken it.
 func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 	i, r := g.pending(), g.regs()
 	wakers := func(p uint64, what string) string { return m.wakers(g, p, what) }
@@ -276,7 +275,7 @@ func (m *Machine) holder(g *goroutine, h int32) string {
 	return m.ThreadName(int(h))
 }
 
-// readers tells who holds an RWMutex for reading.
+// readers names the goroutines that hold an RWMutex for reading.
 func (m *Machine) readers(p uint64, rep *Report) string {
 	var names []string
 	for _, x := range m.gors {
@@ -317,7 +316,7 @@ func (m *Machine) chanState(c uint64) string {
 	}
 }
 
-// wakers tells who could wake g: those who can reach the object.
+// wakers names the goroutines that could wake g: those that can reach the object.
 func (m *Machine) wakers(g *goroutine, p uint64, what string) string {
 	id := uint32(p >> 32)
 	if id < uint32(len(m.p.Globals))+1 {
@@ -338,7 +337,7 @@ func (m *Machine) wakers(g *goroutine, p uint64, what string) string {
 	return "; could " + what + ": " + strings.Join(names, ", ")
 }
 
-// reaches tells whether a goroutine's registers lead to an object.
+// reaches reports whether a goroutine's registers lead to an object.
 func (m *Machine) reaches(x *goroutine, id uint32) bool {
 	r := reach{m: m, seen: map[uint32]bool{}}
 	r.goroutine(x)
@@ -358,7 +357,7 @@ func (m *Machine) places(stack []token) []Place {
 	return ps
 }
 
-// Report finds out more about a violation while an execution is repeated.
+// Report collects more about a violation while an execution is repeated.
 type Report struct {
 	accesses map[wordAccess]access
 	stacks   []Stack
@@ -366,13 +365,13 @@ type Report struct {
 	missed   map[uint64]token  // the last wake-up of a Cond that woke nobody
 }
 
-// lockKey is a lock, and who holds it for reading, -1: for writing.
+// lockKey is a lock, and its holder for reading; -1: for writing.
 type lockKey struct {
 	p      uint64
 	reader int32
 }
 
-// synchronises notes what learns of those who wait at the end.
+// synchronises records what explains the goroutines that wait at the end.
 func (r *Report) synchronises(m *Machine, g *goroutine, i *compile.Instr, regs []uint64) {
 	if i.Op != compile.Sync || len(regs) == 0 || regs[0]>>32 == 0 {
 		return
@@ -405,12 +404,12 @@ type wordAccess struct {
 	write     bool
 }
 
-// note remembers an access.
+// note records an access.
 func (r *Report) note(m *Machine, g *goroutine, p uint64, write bool) {
 	r.accesses[wordAccess{p, g.number, write}] = access{epoch(g), m.stackOf(g)}
 }
 
-// failed notes where a goroutine has failed.
+// failed records where a goroutine has failed.
 func (r *Report) failed(m *Machine, g *goroutine) {
 	stack := m.stackOf(g)
 	if n := len(stack); g.panics != nil && n > 0 && stack[n-1].fn == m.sys.crash {
@@ -420,7 +419,7 @@ func (r *Report) failed(m *Machine, g *goroutine) {
 		Frames: m.places(stack)}}
 }
 
-// raced notes the two accesses of a race.
+// raced records the two accesses of a race.
 func (r *Report) raced(m *Machine, g *goroutine, p, earlier uint64, wrote, writes bool) {
 	verb := func(w bool) string {
 		if w {
@@ -438,17 +437,17 @@ func (r *Report) raced(m *Machine, g *goroutine, p, earlier uint64, wrote, write
 	}
 }
 
-// Output returns what was printed in the execution that led to the live state. It
-// is there if the program was made with Options.Outcomes.
+// Output returns what was printed in the execution that led to the live state. It requires
+// Options.Outcomes.
 func (m *Machine) Output() string { return m.text(m.outText) }
 
-// Alive tells whether a goroutine has not ended that the end of a test must wait for:
-// neither a timer nor one that an initializer has started.
+// Alive reports whether a goroutine that the end of a test waits for has not ended: neither a
+// timer nor one that an initializer has started.
 func (m *Machine) Alive(t int) bool {
 	return t < len(m.gors) && m.gors[t].status == alive && !m.gors[t].daemon && !m.gors[t].behind
 }
 
-// Over tells whether all goroutines have ended that the end of a test must wait for.
+// Over reports whether all goroutines that the end of a test waits for have ended.
 func (m *Machine) Over() bool {
 	if m.gors[0].status == alive {
 		return false
@@ -471,8 +470,8 @@ func (m *Machine) Living(ts []int) []int {
 	return ts
 }
 
-// Stuck tells whether some goroutine waits forever, and whether the first one
-// does; nobody can run.
+// Stuck reports whether some goroutine waits forever, and whether the first one does, where none
+// can run.
 func (m *Machine) Stuck() (some, first bool) {
 	for _, g := range m.gors {
 		if g.status == alive && !g.daemon && !g.behind && !m.exited {

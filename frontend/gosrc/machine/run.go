@@ -47,17 +47,16 @@ func flag(b bool) (w uint64) {
 	return 0
 }
 
-// turn tells whether a computation is interrupted before the instruction pc. It may wait
-// for another goroutine without synchronizing, if it looks at memory that others
-// can reach.
+// turn reports whether a computation is interrupted before the instruction pc. It may be waiting
+// for another goroutine without synchronizing, if it reads shared memory.
 func (m *Machine) turn(fn *compile.Func, pc int32) bool {
 	return m.met && m.budget >= outOfMemory/2 && !m.sys.halted() && fn.Interruptible(pc)
 }
 
-// slice is how many instructions are executed until it is asked whether to continue.
+// slice is how many instructions are executed between two checks whether to continue.
 const slice = 500_000
 
-// refill tells whether a computation that has used its instructions continues.
+// refill reports whether a computation that has used its instructions continues.
 func (m *Machine) refill() bool {
 	if m.overdue && !m.sys.halted() {
 		m.reclaim()
@@ -848,7 +847,7 @@ func (m *Machine) run(g *goroutine) stop {
 	}
 }
 
-// endOf tells why a goroutine that cannot continue stops.
+// endOf says why a goroutine that cannot continue stops.
 func (m *Machine) endOf(g *goroutine) stop {
 	if g.status == failed {
 		return atFault
@@ -1014,7 +1013,8 @@ func (m *Machine) slice(i *compile.Instr, fn *compile.Func, r []uint64) string {
 		}
 		return r[b[k].From]
 	}
-	// out is the message for the bound k of the value x; negative is how it is for one below 0.
+	// out is the message for the bound k of the value x; negative is the one for a value below
+	// 0.
 	out := func(k int, x uint64, negative, format string, args ...any) string {
 		const begin = "slice bounds out of range "
 		if int64(x) < 0 && b[k].To == 0 {
@@ -1076,7 +1076,7 @@ func (m *Machine) slice(i *compile.Instr, fn *compile.Func, r []uint64) string {
 	return ""
 }
 
-// assert performs a type assertion. It returns false if that has to panic.
+// assert performs a type assertion. It returns false if that must panic.
 func (m *Machine) assert(i *compile.Instr, fn *compile.Func, r []uint64) bool {
 	t := fn.Types[i.N]
 	id, w := r[i.B], r[i.B+1]

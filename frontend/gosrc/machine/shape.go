@@ -9,12 +9,12 @@ var _ system.Shaped = (*Machine)(nil)
 
 // Shape implements [system.Shaped] for operations on one word that nothing can block: atomic
 // operations, and the points where the library synchronises. Such a transition has the same
-// accesses everywhere (CompareAndSwap writes only if it swaps), and one alternative, if what it
-// computes behind the operation touches nothing on any way (package compile looks at all of
-// them), does not come to a channel where others see it waiting, and runs no deferred call
-// because of a run-time error. A goroutine that ends where the program asks how many there are,
-// time that passes only when nobody can run, and programs that can end meanwhile are left to the
-// general case.
+// accesses everywhere (CompareAndSwap writes only if it swaps), and one alternative, if the
+// computation after the operation touches nothing on any path (package compile examines all of
+// them), does not reach a channel where others see it waiting, and runs no deferred call because
+// of a run-time error. The general case handles goroutines that end where the program reads
+// their number, time that passes only when no goroutine can run, and programs that can end
+// meanwhile.
 func (m *Machine) Shape(t int) system.Shape {
 	if t >= len(m.gors) {
 		return system.AnyShape
@@ -55,8 +55,8 @@ func (m *Machine) Shape(t int) system.Shape {
 	return shape
 }
 
-// attentive tells whether what goroutines do can depend on how others are: whether they wait, or
-// live, or are still to run before time passes.
+// attentive reports whether goroutines can depend on the status of others: whether they wait, or
+// live, or must run before time passes.
 func (s *System) attentive() bool {
 	return s.o.Idle || s.o.Patient || s.bubbles || s.ends || s.o.NoFailed
 }

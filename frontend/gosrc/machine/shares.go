@@ -7,23 +7,21 @@ import (
 	"cpor/system"
 )
 
-// A counter of a WaitGroup, or of the readers of an RWMutex, is kept as shares: who
-// adds one puts a token into one of 1024 places of his own, and who takes one takes a
-// token from a place. So two goroutines that take tokens from different places do
-// not touch the same location, and neither do two that add: their order is not
-// explored, as it would be with a number that both write. What can be observed is
-// the same: how many tokens there are.
+// A counter of a WaitGroup, or of the readers of an RWMutex, is kept as shares: a goroutine that
+// adds one puts a token into one of its 1024 places, and a goroutine that takes one takes a
+// token from a place. So two goroutines that take tokens from different places do not touch the
+// same location, and neither do two that add: their order is not explored, as it would be with a
+// number that both write. Only the number of tokens can be observed.
 //
-// A goroutine puts a token at the place with the number that its next child will
-// have, or the next free one. A goroutine looks first at the place with its own
-// number among those of its creator: wg.Add(1); go f() and wg.Done() in f use the same
-// place, and no one else does.
+// A goroutine puts a token at the place with the number that its next child will have, or the
+// next free one. A goroutine looks first at the place with its own number among those of its
+// creator: wg.Add(1); go f() and wg.Done() in f use the same place, and no other goroutine does.
 //
-// The shares are a slice of words in the object: for each goroutine that has ever
-// added, in the order of their numbers, the number plus one, the places with a token, and
-// those that had one at some time. The locations: whether somebody has ever added
-// (shareEntry; his first token writes it), that he has added (shareAdds; each of his
-// tokens writes it), and each place.
+// The shares are a slice of words in the object: for each goroutine that has ever added, in the
+// order of their numbers, the number plus one, the places with a token, and those that had one
+// at some time. The locations, for each goroutine: whether it has ever added (shareEntry; its
+// first token writes it), that it has added (shareAdds; each of its tokens writes it), and each
+// place.
 const (
 	shareMasks = 16 // words for the places of one goroutine
 	places     = 64 * shareMasks
@@ -91,12 +89,11 @@ func (m *Machine) addShare(g *goroutine, p uint64) bool {
 	return false
 }
 
-// full tells whether there is a token at a place of the goroutine whose shares are
-// at at.
+// full reports whether there is a token at a place of the goroutine whose shares are at at.
 func (m *Machine) full(at, place int) bool { return m.mem[at+1+place/64]>>(place%64)&1 == 1 }
 
-// takeShare takes a token; false if there is none. own tells whether the goroutine's
-// own tokens come first.
+// takeShare takes a token; false if there is none. own reports whether the goroutine's own
+// tokens come first.
 func (m *Machine) takeShare(g *goroutine, p uint64, own bool) bool {
 	name := m.sys.threads.Name(uint32(g.number))
 	try := func(x int32, start int) bool {
@@ -143,7 +140,7 @@ func (m *Machine) takeShare(g *goroutine, p uint64, own bool) bool {
 	return false
 }
 
-// noShares tells whether there is no token.
+// noShares reports whether there is no token.
 func (m *Machine) noShares(g *goroutine, p uint64) bool {
 	for _, x := range m.gors {
 		if x.status == absent {
@@ -171,8 +168,8 @@ func (m *Machine) noShares(g *goroutine, p uint64) bool {
 	return true
 }
 
-// empty tells whether there is no token, for checks that must not change what the
-// transition depends on.
+// empty reports whether there is no token, for checks that must not change what the transition
+// depends on.
 func (m *Machine) empty(p uint64) bool {
 	a := m.addr(p)
 	n := int(m.mem[a+1])
@@ -187,7 +184,7 @@ func (m *Machine) empty(p uint64) bool {
 	return true
 }
 
-// scanNew records that it was read which goroutines there are.
+// scanNew records a read of the set of goroutines.
 func (m *Machine) scanNew(g *goroutine) {
 	if !m.track {
 		return
@@ -202,12 +199,12 @@ func (m *Machine) scanNew(g *goroutine) {
 	}
 }
 
-// Memory that programs can point to never shares the memory of a counter: who loads a value
-// from there gets a copy, and so does who stores one. Values in registers, boxes, maps and
-// buffers of channels are not changed, so they may share it.
+// Memory that programs can point to never shares the memory of a counter: loading a value from
+// there makes a copy, and so does storing one. Values in registers, boxes, maps and buffers of
+// channels are not changed, so they may share it.
 
-// copyLocks makes the state of locks and counters in a value that was loaded from p
-// its own: what is done to the value later is not done to them, and the other way round.
+// copyLocks gives a value loaded from p its own state of locks and counters: later operations on
+// one do not affect the other.
 func (m *Machine) copyLocks(g *goroutine, p uint64, t *compile.Type, v []uint64) {
 	m.readLocks(g, p, t, 1)
 	for _, l := range t.Locks {
@@ -266,7 +263,7 @@ func (m *Machine) copyShares(v []uint64) uint64 {
 	return x
 }
 
-// readShares records that all tokens were looked at.
+// readShares records that all tokens were read.
 func (m *Machine) readShares(g *goroutine, p uint64) {
 	for _, x := range m.gors {
 		if x.status == absent {

@@ -44,7 +44,7 @@ func relative(name string) string {
 	return name
 }
 
-// at returns a place for people who read names: file and line.
+// at returns a place for names: file and line.
 func (m *Machine) at(t token) string {
 	p := m.posOf(t)
 	if p.Line == 0 {
@@ -72,7 +72,7 @@ func (m *Machine) userPos(stack []token) system.Pos {
 	return system.Pos{}
 }
 
-// noteRun notes what a new goroutine runs.
+// noteRun records what a new goroutine runs.
 func (m *Machine) noteRun(x *goroutine) {
 	if len(x.frames) == 0 {
 		return
@@ -113,9 +113,9 @@ func (m *Machine) funcOf(w uint64) *compile.Func {
 	return m.objs[w>>32].fn
 }
 
-// ThreadName implements [system.Machine]: the function that a goroutine runs, and its path
-// of creation: worker #2 is the second one that the first goroutine has made, and
-// worker #2.1 the first one that that one has made.
+// ThreadName implements [system.Machine]: the function that a goroutine runs, and its path of
+// creation: worker #2 is the second one that the first goroutine has created, and worker #2.1
+// the first one that worker #2 has created.
 func (m *Machine) ThreadName(t int) string {
 	n := m.sys.threads.Name(uint32(t))
 	if n.parent < 0 {
@@ -182,8 +182,8 @@ func (m *Machine) objectNamed(creator, seq int32) (id uint64, ok bool) {
 	return uint64(i), ok
 }
 
-// naming finds objects for people by what they are called. It is brought up to date when
-// somebody asks, so that nobody else pays for it.
+// naming finds objects by their names for users. It is updated on demand, so nothing else pays
+// for it.
 type naming struct {
 	entries []named // of the objects that are known, by number
 	byName  map[[2]int32]uint32
@@ -195,14 +195,14 @@ type named struct {
 	like         likeness
 }
 
-// likeness is what objects have in common that are called by their type.
+// likeness is what objects named by their type have in common.
 type likeness struct {
 	typ  *compile.Type
 	kind objKind
 	size uint32
 }
 
-// forget notes that the objects from a number on are no more, or others.
+// forget records that the objects from a number on are gone or replaced.
 func (n *naming) forget(from int) {
 	for i := len(n.entries) - 1; i >= from; i-- {
 		n.remove(uint32(i))
@@ -221,7 +221,7 @@ func (n *naming) remove(i uint32) {
 	}
 }
 
-// add enters an object, with its number.
+// add adds an object, with its number.
 func (n *naming) add(i uint32, o *object) {
 	e := named{o.creator, o.seq, likeness{o.typ, o.kind, o.size}}
 	n.entries[i] = e
@@ -231,7 +231,7 @@ func (n *naming) add(i uint32, o *object) {
 	n.alike[e.like] = slices.Insert(like, k, i)
 }
 
-// replaced notes that another object has a number now.
+// replaced records that another object has a number now.
 func (n *naming) replaced(i uint32, o *object) {
 	if int(i) < len(n.entries) {
 		n.remove(i)
@@ -252,8 +252,8 @@ func (m *Machine) named() *naming {
 	return n
 }
 
-// LocName implements [system.Machine]. Of the locations only those are named that the
-// program has: variables, and what the steps' texts do not say already.
+// LocName implements [system.Machine]. Only locations of the program are named: variables, and
+// what the steps' texts do not show.
 func (m *Machine) LocName(l system.Loc) string {
 	n := m.sys.locs.Name(uint32(l))
 	if n.kind != wordLoc {
@@ -280,7 +280,7 @@ func (m *Machine) LocName(l system.Loc) string {
 	return m.describeWord(id<<32 | uint64(n.c))
 }
 
-// hidden tells whether an object was made in the standard library, or is a variable of it.
+// hidden reports whether an object was made in the standard library, or is a variable of it.
 func (m *Machine) hidden(o *object) bool {
 	if g := m.global(o); g != nil {
 		return m.p.Standard(g.SSA.Pkg.Pkg)
@@ -288,8 +288,8 @@ func (m *Machine) hidden(o *object) bool {
 	return o.made != nil && o.made.Hidden
 }
 
-// inside tells whether an object was made in a call of the standard library: the innermost
-// code of the program was at a call.
+// inside reports whether an object was made in a call of the standard library: the program's
+// innermost code was at a call.
 func (o *object) inside() bool {
 	if o.made == nil || int(o.pc) >= len(o.made.Code) {
 		return false
@@ -298,7 +298,7 @@ func (o *object) inside() bool {
 	return op >= compile.CallF && op <= compile.CallM
 }
 
-// global returns the variable of a package that an object is, nil if it is none.
+// global returns the package variable that an object is, nil if it is not one.
 func (m *Machine) global(o *object) *compile.Global {
 	if o.creator == loadedBy && o.seq > 0 && int(o.seq) <= len(m.p.Globals) {
 		return &m.p.Globals[o.seq-1]
@@ -306,7 +306,7 @@ func (m *Machine) global(o *object) *compile.Global {
 	return nil
 }
 
-// foreign tells whether an object's type is one of the standard library.
+// foreign reports whether an object's type is one of the standard library.
 func (m *Machine) foreign(o *object) bool {
 	if o.typ == nil {
 		return false
@@ -316,8 +316,8 @@ func (m *Machine) foreign(o *object) bool {
 		m.p.Standard(n.Obj().Pkg())
 }
 
-// inLibrary returns the function of the standard library that the user has called, and
-// that synchronises in its own way now; empty if a primitive was called.
+// inLibrary returns the function of the standard library that the user has called and that now
+// synchronizes internally; empty if a primitive was called.
 func (m *Machine) inLibrary(g *goroutine) string {
 	n := len(g.frames)
 	i := g.hidden()
@@ -351,8 +351,8 @@ func (m *Machine) inLibrary(g *goroutine) string {
 	return name + "(...)"
 }
 
-// hidden returns the index of the outermost frame of those on top that are of the standard
-// library, which is the number of frames if none is.
+// hidden returns the index of the outermost of the top frames that belong to the standard
+// library; the number of frames if none does.
 func (g *goroutine) hidden() int {
 	i := len(g.frames)
 	for i > 0 && g.frames[i-1].fn.Hidden {
@@ -379,7 +379,7 @@ func (m *Machine) fileOf(f *frame, g *goroutine) string {
 	return strconv.Quote(m.text(w))
 }
 
-// What a word is a part of.
+// What a word is part of.
 const (
 	plainWord  = iota
 	lockWord   // a type of package sync
@@ -479,7 +479,7 @@ func (m *Machine) rootName(id uint64) string {
 	if o.kind != plainObj {
 		return name
 	}
-	// Of several the first ones made are numbered.
+	// Several are numbered in the order of their creation.
 	like := m.named().alike[likeness{o.typ, o.kind, o.size}]
 	if before, _ := slices.BinarySearch(like, uint32(id)); len(like) > 1 {
 		name += fmt.Sprintf("#%d", before+1)
@@ -487,7 +487,7 @@ func (m *Machine) rootName(id uint64) string {
 	return name
 }
 
-// describeWord names a word of memory for people.
+// describeWord names a word of memory for users.
 func (m *Machine) describeWord(p uint64) string {
 	id := p >> 32
 	o := &m.objs[id]
@@ -510,8 +510,8 @@ func (m *Machine) Next(t int) (system.Pos, string, bool) {
 	return m.userPos(m.stackOf(g)), m.doing(g), true
 }
 
-// Told implements [system.Telling]: what Next would have said, with the case that was
-// taken and the goroutine that it was done with. The machine has to narrate.
+// Told implements [system.Telling]: what Next would have said, with the case taken and the
+// partner goroutine. The machine must narrate.
 func (m *Machine) Told() (system.Pos, string) {
 	t := &m.told
 	text := t.text
@@ -552,8 +552,7 @@ func (m *Machine) cases(g *goroutine, i *compile.Instr) []string {
 	return cases
 }
 
-// syncTexts say what functions of the machine do; the others are called by their
-// names.
+// syncTexts describe functions of the machine; the others are shown by name.
 var syncTexts = map[string]string{
 	"sync.rwAnnounce":       "RWMutex.Lock %s: keeps new readers out",
 	"sync.rwLock":           "RWMutex.Lock %s",
@@ -590,7 +589,7 @@ func (g *goroutine) paused() (p uint64, ok bool) {
 	return g.regs()[i.A], true
 }
 
-// Paused tells whether a goroutine is before an access to memory.
+// Paused reports whether a goroutine is before an access to memory.
 func (m *Machine) Paused(t int) bool {
 	g := m.gors[t]
 	if g.status != alive || g.unstarted || len(g.frames) == 0 || g.delivered {
@@ -600,7 +599,7 @@ func (m *Machine) Paused(t int) bool {
 	return ok
 }
 
-// IsWord tells whether a location is a word of memory.
+// IsWord reports whether a location is a word of memory.
 func (m *Machine) IsWord(l system.Loc) bool { return m.sys.locs.Name(uint32(l)).kind == wordLoc }
 
 // doing says what a goroutine does next.
@@ -752,7 +751,7 @@ func (m *Machine) chanName(c uint64) string {
 	return name
 }
 
-// valueText prints a value shortly.
+// valueText prints a value briefly.
 func (m *Machine) valueText(t *compile.Type, v []uint64) string {
 	switch {
 	case t.Kind == compile.String:

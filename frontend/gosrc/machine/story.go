@@ -10,15 +10,15 @@ import (
 
 var _ system.Narrating = (*Machine)(nil)
 
-// story is what a machine records, for people, of what a step did. A search has it
-// off: to put a step into words takes longer than the step.
+// story is a machine's record, for users, of what a step did. A search turns it off, because
+// describing a step takes longer than the step.
 type story struct {
 	on    bool
 	deeds []system.Deed
 	waits *goroutine // who was asked to step and is blocked; else nil
 }
 
-// told is what the last step did, for people.
+// told is what the last step did, for users.
 type told struct {
 	thread, which, partner int
 	child                  int // that a go statement makes
@@ -36,7 +36,7 @@ func (m *Machine) Narrate(on bool) { m.story.on = on }
 // program.
 func (m *Machine) Internal(system.Loc) bool { return false }
 
-// foretell notes what goroutine g does next, before it does so.
+// foretell records what goroutine g does next, before it does so.
 func (m *Machine) foretell(g *goroutine) {
 	if m.story.on {
 		m.story.deeds, m.story.waits = m.story.deeds[:0], nil
@@ -61,8 +61,8 @@ func (m *Machine) describe(g *goroutine) told {
 	return d
 }
 
-// tellMessage tells of the message that an alternative of the next instruction of g
-// sends or receives.
+// tellMessage records the message that an alternative of the next instruction of g sends or
+// receives.
 func (m *Machine) tellMessage(g *goroutine, i *compile.Instr, r []uint64, a alternative) {
 	if !m.story.on {
 		return
@@ -84,7 +84,7 @@ func (m *Machine) tellMessage(g *goroutine, i *compile.Instr, r []uint64, a alte
 	}
 }
 
-// tellTransfer tells of a message that goes into channel c or comes out of it.
+// tellTransfer records a message that goes into channel c or comes out of it.
 func (m *Machine) tellTransfer(c uint64, send bool, v []uint64, a alternative) {
 	if c == 0 || send && m.chanWord(c, chanClosed) != 0 {
 		return

@@ -40,7 +40,7 @@ func (m *Machine) eachSlot(id uint32, f func(v []uint64)) {
 
 func (m *Machine) chanWord(c uint64, at uint64) uint64 { return m.mem[m.addr(c+at)] }
 
-// waitLocs name the places of who waits at a channel.
+// waitLocs name the places of goroutines that wait at a channel.
 func (m *Machine) waits(g int32, c uint64, send bool) system.Loc {
 	o := &m.objs[c>>32]
 	kind := waitLoc
@@ -50,7 +50,7 @@ func (m *Machine) waits(g int32, c uint64, send bool) system.Loc {
 	return m.loc(locName{kind: kind, a: g, b: o.creator, c: o.seq})
 }
 
-// scan records that it was read who waits at a channel without a buffer.
+// scan records a read of the goroutines that wait at an unbuffered channel.
 func (m *Machine) scan(g *goroutine, c uint64, send bool) {
 	if !m.track {
 		return
@@ -76,8 +76,7 @@ func (g *goroutine) pending() *compile.Instr {
 	return &f.fn.Code[f.pc]
 }
 
-// offers calls f for each place where a goroutine waits at a channel without a
-// buffer for a partner.
+// offers calls f for each place where a goroutine waits at an unbuffered channel for a partner.
 func (m *Machine) offers(g *goroutine, f func(c uint64, send bool, which int)) {
 	i := g.pending()
 	if i == nil || g.unstarted || g.delivered || m.sys.polls && !g.parked {
@@ -107,9 +106,9 @@ func (m *Machine) offers(g *goroutine, f func(c uint64, send bool, which int)) {
 	}
 }
 
-// mayPark tells whether a goroutine comes to wait, in a transition of its own, at
-// channels without a buffer. That is so only in programs that poll channels, by a
-// select with a default: others cannot tell who waits from who is about to.
+// mayPark reports whether beginning to wait at unbuffered channels is a transition of its own.
+// That is so only in programs that poll channels, by a select with a default: in others, waiting
+// and being about to wait make no difference.
 func (m *Machine) mayPark(g *goroutine, i *compile.Instr, r []uint64) bool {
 	if !m.sys.polls || g.parked {
 		return false
@@ -121,7 +120,7 @@ func (m *Machine) mayPark(g *goroutine, i *compile.Instr, r []uint64) bool {
 	return some
 }
 
-// arrive tells that a goroutine now waits, or no longer waits, where it does.
+// arrive records that a goroutine now waits, or no longer waits.
 func (m *Machine) arrive(g *goroutine) {
 	if !m.track {
 		return
@@ -136,7 +135,7 @@ type alternative struct {
 	place   int // the partner's case
 }
 
-// partners appends the goroutines that wait at c for what send is the opposite of.
+// partners appends the goroutines that wait at c for the opposite of send.
 func (m *Machine) partners(g *goroutine, c uint64, send bool, which int,
 	alts []alternative) []alternative {
 	m.scan(g, c, !send)
@@ -174,8 +173,8 @@ func (m *Machine) sendAlts(g *goroutine, c uint64, which int, alts []alternative
 	return append(alts, alternative{which, -1, 0})
 }
 
-// recvAlts appends the ways to receive on c; active tells whether to look for
-// senders that wait.
+// recvAlts appends the ways to receive on c; active reports whether to look for senders that
+// wait.
 func (m *Machine) recvAlts(g *goroutine, c uint64, which int, active bool,
 	alts []alternative) []alternative {
 	if c == 0 {
@@ -312,7 +311,7 @@ func (m *Machine) Step(t int, alt uint64) (out system.Outcome) {
 		}
 	}
 	if len(alts) == 0 && alt == 0 && m.mayPark(g, i, r) {
-		// With polls it matters whether somebody waits or is about to.
+		// With polls it matters whether a goroutine waits or is about to.
 		m.begin(g)
 		g.parked = true
 		m.arrive(g)
@@ -343,16 +342,16 @@ func (m *Machine) Step(t int, alt uint64) (out system.Outcome) {
 	return out
 }
 
-// Draws tells whether a goroutine draws a random number next. Each alternative of that
-// step gives a number, though only the first one is announced by Step.
+// Draws reports whether a goroutine draws a random number next. Each alternative of that step
+// gives a number, though Step announces only the first one.
 func (m *Machine) Draws(t int) bool {
 	g := m.gors[t]
 	i := g.pending()
 	return i != nil && !g.unstarted && drawsRandom(i)
 }
 
-// Action names what a thread did in the last step: the instruction, and the case that was
-// taken. Equal actions are what a fair run-time does not leave out forever.
+// Action identifies what a thread did in the last step: the instruction, and the case taken. A
+// fair run-time does not postpone an action forever.
 func (m *Machine) Action() uint64 { return m.action }
 
 // finish computes up to the next synchronization.

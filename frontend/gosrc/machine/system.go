@@ -17,24 +17,24 @@ import (
 	"cpor/system"
 )
 
-// stepBudget is after how many instructions a computation that does not synchronize
-// is given up.
+// stepBudget is the number of instructions after which a computation that does not synchronize
+// is abandoned.
 const stepBudget = 50_000_000
 
-// setupBudget is the same for an initializer: they run once for all executions.
+// setupBudget is the same for an initializer, which runs once for all executions.
 const setupBudget = 10 * stepBudget
 
-// outOfMemory is the budget of a computation that has taken too much memory: it is given up
-// like one that does not end.
+// outOfMemory is the budget of a computation that has taken too much memory: it is abandoned
+// like an endless one.
 const outOfMemory = -1 << 60
 
-// Options say what is explored.
+// Options say how a program is explored.
 type Options struct {
 	NoRaces bool // do not look for data races
 	NoLeaks bool // goroutines may wait forever when the test has ended
-	// Outcomes makes output a part of the state.
+	// Outcomes makes output part of the state.
 	Outcomes bool
-	// Idle lets time pass only when nobody can run. In a bubble of package
+	// Idle lets time pass only when no goroutine can run. In a bubble of package
 	// testing/synctest it always does.
 	Idle bool
 	// Patient is Idle for the sleeps of the test itself, see [Machine.testSleeps].
@@ -48,18 +48,18 @@ type Options struct {
 	Dir string
 	// Args are the arguments of the program, without its name.
 	Args []string
-	// Stored: the search stores states. The clocks by which races are found are a part of
-	// them, and the clock that the program reads stands but for alarms.
+	// Stored: the search stores states. The vector clocks are part of them, and the clock that
+	// the program reads advances only for alarms.
 	Stored bool
 	// Alarms is how many alarms may go off in an execution; 0: any number. An execution in
 	// which another one would go off ends there quietly.
 	Alarms int
-	// Halted, once it is true, ends every computation: what it comes to means nothing. Nil: never.
+	// Halted, once it is true, ends every computation: its result is meaningless. Nil: never.
 	Halted *atomic.Bool
-	// MaxMemory is how many bytes the process may take before an execution that wants more
-	// memory is given up; 0: there is no limit.
+	// MaxMemory is how many bytes the process may take before an execution that needs more is
+	// abandoned; 0: no limit.
 	MaxMemory uint64
-	// Chosen tells whether a subtest is run; nil: all.
+	// Chosen reports whether a subtest is run; nil: all.
 	Chosen func(name string) bool
 }
 
@@ -82,8 +82,7 @@ type System struct {
 	p     *compile.Program
 	o     Options
 	title string // the name of the first goroutine
-	// runs is what goroutines run, for their names: by number, the function that was
-	// seen last.
+	// runs is what goroutines run, for their names: by number, the function seen last.
 	runs    sync.Map
 	threads system.Names[threadName]
 	locs    system.Names[locName]
@@ -246,10 +245,10 @@ func (s *System) begin(fn *compile.Func, args []uint64) error {
 	return nil
 }
 
-// halted tells whether computations have to end.
+// halted reports whether computations have to end.
 func (s *System) halted() bool { return s.o.Halted != nil && s.o.Halted.Load() }
 
-// stepBudget is after how many instructions a computation is given up.
+// stepBudget is the number of instructions after which a computation is abandoned.
 func (m *Machine) stepBudget() int64 {
 	if m.setup {
 		return setupBudget
@@ -341,7 +340,7 @@ func (m *Machine) restore() {
 	}
 }
 
-// refuse notes that the program does what cannot be explored.
+// refuse records that the program does what cannot be explored.
 func (s *System) refuse(what string, stack []token, m *Machine) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -372,23 +371,22 @@ func (s *System) giveUp(why string) {
 	}
 }
 
-// Unsupported returns what the program did that cannot be explored, as far as it
-// was run; nil if nothing.
+// Unsupported returns what the program did that cannot be explored, as far as it ran; nil if
+// nothing.
 func (s *System) Unsupported() *Unsupported {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unsupported
 }
 
-// GaveUp says why a computation was given up; empty if none was.
+// GaveUp says why a computation was abandoned; empty if none was.
 func (s *System) GaveUp() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gaveUp
 }
 
-// Fixed names the choices of the run time that came up, and of which one alternative
-// was explored.
+// Fixed names the choices of the run time of which only one alternative was explored.
 func (s *System) Fixed() []string {
 	var f []string
 	if s.ranged.Load() {
@@ -409,24 +407,24 @@ func (s *System) Fixed() []string {
 	return f
 }
 
-// Timed tells whether an alarm has gone off in what was run.
+// Timed reports whether an alarm has gone off.
 func (s *System) Timed() bool { return s.timed.Load() }
 
-// Cut tells whether an alarm that was due has not gone off because of [Options.Alarms]: if
+// Cut reports whether an alarm that was due has not gone off because of [Options.Alarms]: if
 // not, the executions are those without that bound.
 func (s *System) Cut() bool { return s.cut.Load() }
 
-// IsMain tells whether the program is a main package, and no test.
+// IsMain reports whether the program is a main package, not a test.
 func (s *System) IsMain() bool { return s.ends }
 
-// Leaks tells whether goroutines that never end are a failure.
+// Leaks reports whether goroutines that never end are a failure.
 func (s *System) Leaks() bool { return !s.noLeaks }
 
-// Races tells whether a data race is a failure.
+// Races reports whether a data race is a failure.
 func (s *System) Races() bool { return s.races && !s.p.Memory }
 
-// Raced names what there were data races on that are no failures, sorted, as far as they
-// were looked for.
+// Raced names the targets of data races that are not failures, sorted, as far as they were
+// looked for.
 func (s *System) Raced() []string {
 	var names []string
 	s.raced.Range(func(_ system.Loc, name string) bool {
@@ -437,7 +435,7 @@ func (s *System) Raced() []string {
 	return slices.Compact(names)
 }
 
-// Outcomes tells whether output is a part of the state.
+// Outcomes reports whether output is part of the state.
 func (s *System) Outcomes() bool { return s.o.Outcomes }
 
 // violationName is a violation as it appears in encoded states.

@@ -8,10 +8,10 @@ import (
 // TestRun is a test or subtest that ran in some execution.
 type TestRun struct {
 	Name string
-	// Ended and Skipped tell whether it came to its end in some execution, and whether it was
-	// skipped in one.
+	// Ended and Skipped say whether it ended in some execution, and whether it was skipped in
+	// one.
 	Ended, Skipped bool
-	// Why is what the test said when it was skipped.
+	// Why is the test's message when it was skipped.
 	Why string
 }
 
@@ -25,7 +25,7 @@ type tests struct {
 	threads map[int32]string // the name of the subtest that a goroutine was seen to run last
 }
 
-// at calls f for the test of a name; f tells whether there is nothing to change.
+// at calls f for the test of a name; f reports whether there is nothing to change.
 func (t *tests) at(name string, known func(r *TestRun) bool, change func(r *TestRun)) {
 	t.mu.RLock()
 	r := t.byName[name]
@@ -47,7 +47,7 @@ func (t *tests) at(name string, known func(r *TestRun) bool, change func(r *Test
 	change(r)
 }
 
-// began notes that a goroutine runs a test.
+// began records that a goroutine runs a test.
 func (t *tests) began(name string, thread int32) {
 	t.at(name, func(*TestRun) bool { return t.threads[thread] == name }, func(*TestRun) {
 		t.threads[thread] = name
@@ -64,7 +64,7 @@ func (t *tests) skipped(name, why string) {
 	})
 }
 
-// of returns the name of the subtest that a goroutine runs; empty if it is none.
+// of returns the name of the subtest that a goroutine runs; empty if it runs none.
 func (t *tests) of(thread int32) string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -83,5 +83,5 @@ func (s *System) Tests() []TestRun {
 	return out
 }
 
-// Parallel tells whether the test has called t.Parallel.
+// Parallel reports whether the test has called t.Parallel.
 func (s *System) Parallel() bool { return s.tests.parallel.Load() }

@@ -14,8 +14,8 @@ import (
 	"cpor/frontend/gosrc/compile"
 )
 
-// valueNatives enters what formatting and reflection need of values whose type is
-// known only at run-time. A value is an interface, r[0] and r[1].
+// valueNatives adds what formatting and reflection need for values whose type is known only at
+// run time. A value is an interface, r[0] and r[1].
 func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	enterValue := func(name string, f func(m *Machine, g *goroutine, t *compile.Type, v []uint64,
 		r []uint64)) {
@@ -220,7 +220,7 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 	})
 }
 
-// readAny and writeAny are accesses that the library does for the user.
+// readAny and writeAny are accesses by the library for the user.
 func (m *Machine) readAny(g *goroutine, p uint64, n int) {
 	if o := &m.objs[p>>32]; o.shared && (o.poisoned || !m.setup) {
 		m.access(g, p, n, false)
@@ -359,7 +359,7 @@ func reflectKind(t *compile.Type) int {
 	return int(reflectKinds[t.Kind])
 }
 
-// reflectKinds has the kinds of package reflect, of those that it has.
+// reflectKinds has the kinds of package reflect.
 var reflectKinds = map[compile.Kind]reflect.Kind{
 	compile.Bool:       reflect.Bool,
 	compile.Int8:       reflect.Int8,

@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// zones are the time zones that were asked for, as files of the Go installation or of the
-// system have them.
+// zones are the requested time zones, from files of the Go installation or the system.
 type zones struct {
 	mu    sync.Mutex
 	known map[string]string
@@ -20,9 +19,8 @@ type zones struct {
 var systemZones = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ",
 	"/etc/zoneinfo"}
 
-// data returns the text that a zone is read from. Installed tells whether there are any.
-// What is in the Go installation comes first, so that a program is the same on all
-// machines.
+// data returns the text that a zone is read from. Installed reports whether there are any. The
+// Go installation comes first, so a program behaves the same on all machines.
 func (z *zones) data(goroot, name string) (text string, found, installed bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 type Mode uint8
 
 const (
-	// Full: interpreted from its source, with our replacements. Packages of
-	// the user are that, too.
+	// Full: interpreted from its source, with our replacements. Packages of the user are Full,
+	// too.
 	Full Mode = iota
 	// Stub: only our declarations have bodies. All others can be named, and are
 	// refused when they are called.
@@ -30,8 +30,8 @@ const (
 // Prefix begins the names of our files in positions.
 const Prefix = "$std/"
 
-// Check is the package of this module that tests call to be explored: explored tests have
-// ours instead of it.
+// Check is the package of this module that tests import to explore themselves: explored tests
+// get our replacement.
 const Check = "cpor/check"
 
 // checkFolder holds our files of Check, whatever the module is called.
@@ -40,7 +40,7 @@ const checkFolder = "files/cpor/check"
 // Always are the packages that every program has.
 var Always = []string{"internal/cpor", "runtime"}
 
-// full are the packages of Mode Full. They are asked for by programs of Go only.
+// full are the packages of Mode Full. Only Go programs need them.
 var full = sync.OnceValue(func() map[string]bool {
 	full := map[string]bool{}
 	for p := range bodies {
@@ -74,8 +74,8 @@ var whole = map[string]bool{
 	"weak": true,
 }
 
-// NoFeatures tells whether a function in assembly asks the processor what it is able to do. It
-// has no special features here, which is a processor that Go supports, too.
+// NoFeatures reports whether a function in assembly detects processor features. Here the
+// processor has no special features; Go supports such processors, too.
 func NoFeatures(path, name string) bool {
 	return slices.Contains(features[path], name)
 }
@@ -103,7 +103,7 @@ func ModeOf(path string) Mode {
 	return Stub
 }
 
-// dropped are the files that are not read: what they do is not there, or ours.
+// dropped are the files that are not read: their content is omitted or replaced.
 var dropped = map[string]bool{
 	"time/sleep.go": true, "time/tick.go": true, "time/sys_unix.go": true,
 	"time/sys_windows.go":   true,
@@ -112,10 +112,10 @@ var dropped = map[string]bool{
 	"time/embed.go":           true,
 }
 
-// only are the files that are read of packages which are ours for the most part.
+// only are the files that are read of packages that are mostly replaced.
 var only = map[string]string{"fmt": "scan.go", "reflect": "visiblefields.go"}
 
-// Dropped tells whether a file of a package of GOROOT is left out.
+// Dropped reports whether a file of a package of GOROOT is left out.
 func Dropped(pkg, name string) bool {
 	if file, ok := only[pkg]; ok {
 		return name != file
@@ -123,21 +123,21 @@ func Dropped(pkg, name string) bool {
 	return dropped[pkg+"/"+name]
 }
 
-// Unimported tells whether an import of a package of GOROOT is taken out: what is used
-// of it is declared by us.
+// Unimported reports whether an import of a package of GOROOT is removed: we declare what is
+// used of it.
 func Unimported(pkg, path string) bool { return pkg == "fmt" && path == "os" }
 
 // Tags are the build tags for packages of GOROOT: without assembly.
 var Tags = []string{"purego", "math_big_pure_go"}
 
-// UserTags are build tags that are set besides the user's: modules that have a version of
-// themselves in Go alone, or without tricks of package unsafe, choose it by these.
+// UserTags are build tags that are set besides the user's: modules with a pure Go version, or
+// one without package unsafe, select it by these.
 var UserTags = []string{"purego", "disableunsafe", "math_big_pure_go"}
 
-// Instead returns the name that takes the place of a name of an imported package in a package
-// of GOROOT, "" if that stays. Pools become those that lose what they are given, [LostPool]. A
-// server of package httptest has a timer that makes it tell what it waits for: nobody needs
-// that here, and its going off at any point would only multiply the schedules.
+// Instead returns the name that replaces a name of an imported package in a package of GOROOT,
+// "" if none does. Pools become [LostPool]s, which lose what they are given. A server of package
+// httptest has a timer that makes it report what it waits for, which would only multiply the
+// schedules.
 func Instead(pkg, imported, name string) string {
 	switch {
 	case imported == "sync" && name == "Pool":
@@ -148,19 +148,19 @@ func Instead(pkg, imported, name string) string {
 	return ""
 }
 
-// LostPool is the type of package sync that takes the place of sync.Pool in packages of
-// GOROOT: it loses what it is given, as a pool may. So calls of the library do not depend
-// on each other by what they share for the sake of speed.
+// LostPool is the type of package sync that takes the place of sync.Pool in packages of GOROOT:
+// it loses what it is given, as a pool may. So calls of the library do not depend on each other
+// through caches.
 const LostPool = "LostPool"
 
-// Testable tells whether a package of GOROOT is explored as it is elsewhere when its own
-// tests are: with our replacements.
+// Testable reports whether a package of GOROOT keeps our replacements when its own tests are
+// explored.
 func Testable(pkg string) bool {
 	return pkg != "" && !strings.Contains(pkg, ".") && ModeOf(pkg) != Stub
 }
 
-// bodies are the files of packages of which only a part is interpreted: the functions of
-// the others lose their bodies.
+// bodies are the interpreted files of packages of which only a part is interpreted: the
+// functions of the other files lose their bodies.
 var bodies = map[string]string{
 	"net": "pipe.go net.go ip.go ipsock.go ipsock_posix.go parse.go mac.go port.go " +
 		"dial.go error_posix.go error_unix.go error_windows.go lookup.go tcpsock.go " +
@@ -168,14 +168,14 @@ var bodies = map[string]string{
 	"internal/poll": "fd.go",
 }
 
-// Kept tells whether the functions of a file of a package keep their bodies.
+// Kept reports whether the functions of a file of a package keep their bodies.
 func Kept(pkg, name string) bool {
 	files, part := bodies[pkg]
 	return ModeOf(pkg) != Stub && (!part || slices.Contains(strings.Fields(files), name))
 }
 
-// Zero tells whether the variables of a package that is not interpreted are zero: no
-// special instructions of the processor are there.
+// Zero reports whether the variables of a package that is not interpreted are zero: there are no
+// special instructions of the processor.
 func Zero(pkg string) bool { return pkg == "internal/cpu" }
 
 // File is a file of ours.

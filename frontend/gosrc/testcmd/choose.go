@@ -15,14 +15,14 @@ import (
 // work is a package whose tests are explored.
 type work struct {
 	p *gosrc.Package
-	// for the interpreter; nil: it cannot load the package, or is not asked
+	// for the interpreter; nil: it cannot load the package, or is not used
 	compiled *gosrc.Compiled
 	native   bool // the native machine goes first
 	lacking  bool // there is no native machine
 }
 
-// settle is how long the interpreter, where it goes first, may take for a test before the native
-// machine gets the rest of the time; settleShare divides the user's time-out.
+// settle is how long the interpreter may take for a test, where it goes first, before the native
+// machine gets the remaining time; settleShare divides the user's time-out.
 const (
 	settle      = 10 * time.Second
 	settleShare = 3
@@ -31,15 +31,15 @@ const (
 // either explores a test with the machine that can.
 //
 // The interpreter goes first: it needs no build, stores states, and is exact about what it
-// refuses. As soon as it leaves a test of a package open (refused, or too large) the native
-// machine gets that test, and goes first for the rest of the package, because what the tests of a
-// package import and do is alike. A test that the native machine leaves open although the time is
-// not over (its executions do not end, or depend on more than their schedule) goes back to the
+// refuses. As soon as it leaves a test of a package open (refused, or too large), the native
+// machine gets that test, and goes first for the rest of the package, because the tests of a
+// package are alike. A test that the native machine leaves open although the time is not over
+// (its executions do not end, or depend on more than their schedule) goes back to the
 // interpreter.
 func (s *session) either(w *work, test string) (res *gotest.Result, machine string, err error) {
 	a := &attempts{session: s, w: w, test: test, begin: time.Now(), refused: w.compiled == nil}
 	if !a.interpretFirst() && !a.natively() && !a.refused && !a.over() {
-		// With all the time that is left.
+		// With all the remaining time.
 		r, e := s.interpret(w.compiled, test, a.used(), 0)
 		if settled(r, e) || a.res == nil || a.err != nil {
 			a.keep(r, interpreted, e)
@@ -134,8 +134,8 @@ func alsoNative(interpreted, native error) error {
 	return fmt.Errorf("%w; natively: %w", interpreted, native)
 }
 
-// settled tells whether no other machine has to be asked: there is a verdict, or only states that
-// are stored help, as the interpreter does.
+// settled reports whether the other machine is not needed: there is a verdict, or only stored
+// states help, which the interpreter has.
 func settled(r *gotest.Result, err error) bool {
 	switch option := new(engine.OptionError); {
 	case err != nil:
@@ -145,8 +145,8 @@ func settled(r *gotest.Result, err error) bool {
 	}
 }
 
-// interpret explores a test, or the main package if it has no name, of which the time used is
-// over. A share bounds how long it may take unless it is clear by then that states have to be
+// interpret explores a test, or the main package if it has no name, which has already used some
+// time. A share bounds how long it may take, unless it is clear by then that states must be
 // stored.
 func (s *session) interpret(c *gosrc.Compiled, test string, used, share time.Duration) (
 	*gotest.Result, error,

@@ -31,7 +31,7 @@ func said(f *gotest.Failure) string {
 	return message
 }
 
-// notes returns what is known of a failure beside its steps, a line each.
+// notes returns what is known about a failure besides its steps, a line each.
 func notes(f *gotest.Failure) []string {
 	var out []string
 	if f.Note != "" {
@@ -51,9 +51,9 @@ func notes(f *gotest.Failure) []string {
 	return out
 }
 
-// Describe returns a failing execution for people: a table of its steps at most
-// width columns wide, what it printed, and the stacks of the goroutines that
-// matter. When hurry returns true, only the last steps are still put into words; nil: never.
+// Describe returns a failing execution for users: a table of its steps at most width columns
+// wide, its output, and the stacks of the goroutines that matter. When hurry returns true, only
+// the last steps are described; nil: never.
 func Describe(p system.System, f *gotest.Failure, width int, hurry func() bool) string {
 	var b bytes.Buffer
 	if f.Note != "" {
@@ -113,7 +113,8 @@ func shorten(rec *trace.Record, n int) (left int) {
 		if k := len(events); k > left && events[k-1].Step.Thread == e.Step.Thread {
 			last := &events[k-1]
 			again := e.Within && last.Pos == e.Pos
-			// What has no place is done by the library, behind the call or the beginning above.
+			// Steps without a place belong to the library, after the call or the beginning
+			// above.
 			inside := e.Pos.Line == 0 && last.Pos.Line == 0 && i < len(rec.Events)-1
 			if again || inside {
 				if again {
@@ -164,15 +165,15 @@ func join(a, b string) string {
 	return a + ", " + b
 }
 
-// How long a part of an execution may be whose repetitions are folded, and how often it has to
-// come.
+// How long a part of an execution may be whose repetitions are folded, and how often it must
+// repeat.
 const (
 	foldedPart  = 12
 	foldedTimes = 4
 )
 
-// fold leaves out what comes again and again: of the repetitions of a part, which differ in numbers
-// only, the first and the last are kept, with a row between them that counts the others.
+// fold omits repetitions: of the repetitions of a part, which differ in numbers only, it keeps
+// the first and the last, with a row between them that counts the others.
 func fold(events []trace.Event) []trace.Event {
 	keys := make([]string, len(events))
 	for i, e := range events {
@@ -219,8 +220,8 @@ var numbers = regexp.MustCompile(`[0-9]+`)
 // longName is the length at which names of goroutines are cut off in tables.
 const longName = 24
 
-// shortNames leaves the name of the test out of the names of the goroutines that it has
-// made, if they would be cut off and look the same: TestX.func1 #2 is func1 #2.
+// shortNames omits the name of the test from the names of its goroutines, if they would be cut
+// off and look the same: TestX.func1 #2 is func1 #2.
 func shortNames(rec *trace.Record) {
 	test, long := "", false
 	for _, e := range rec.Events {
@@ -242,7 +243,7 @@ func shortNames(rec *trace.Record) {
 	}
 }
 
-// telling tells whether a value that was read says something: references do not.
+// telling reports whether a value that was read is informative: references are not.
 func telling(value string) bool {
 	return value != "" && (strings.ContainsRune("-0123456789\"", rune(value[0])) ||
 		value == "true" || value == "false" || value == "nil" || strings.HasPrefix(value, "map of"))

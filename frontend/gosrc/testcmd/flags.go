@@ -15,7 +15,7 @@ import (
 	"cpor/internal/cliflag"
 )
 
-// config is what the flags of `cpor test` and `cpor run PACKAGE` say.
+// config holds the flags of `cpor test` and `cpor run PACKAGE`.
 type config struct {
 	*cliflag.Set
 	command string
@@ -70,7 +70,7 @@ var refused = map[string]string{
 }
 
 // ignored are flags of go test that change nothing here, with the reason, so that a command line
-// for go test works as it is. Those with a value say what it is.
+// for go test works as it is. Those with a value name it.
 var ignored = []struct{ name, value, why string }{
 	{"race", "", "races are always checked"},
 	{"cover", "", "what is covered here are schedules, and no profile is written"},
@@ -196,8 +196,7 @@ func (c *config) goFlags() []string {
 	return flags
 }
 
-// parse reads the command line. The error is in words about the user's mistake,
-// or flag.ErrHelp.
+// parse reads the command line. The error describes the user's mistake, or is flag.ErrHelp.
 func (c *config) parse(args []string) error {
 	c.define()
 	if err := c.refuse(args); err != nil {
@@ -250,8 +249,8 @@ func (c *config) refuse(args []string) error {
 	return nil
 }
 
-// ofProgram divides the arguments into ours and those of the program, which stand behind -args or,
-// of a main package, behind --.
+// ofProgram divides the arguments into ours and those of the program, which follow -args or, for
+// a main package, --.
 func (c *config) ofProgram(args []string) (ours, program []string) {
 	i := slices.IndexFunc(args, func(a string) bool {
 		if c.command != "test" {
@@ -282,7 +281,7 @@ func (c *config) checkNumbers() error {
 	return nil
 }
 
-// takeModel takes the flags that say what is explored of a program: time, granularity, choices.
+// takeModel reads the flags that say how a program is explored: time, granularity, choices.
 func (c *config) takeModel() error {
 	switch c.time {
 	case "auto", "any", "idle":
@@ -346,7 +345,7 @@ func searches() string {
 	return strings.Join(names, ", ")
 }
 
-// help prints the help of the command; all of it, or the flags that most people need.
+// help prints the help of the command: all of it, or the most common flags.
 func help(w io.Writer, c *config, all bool) {
 	if c.command == "test" {
 		fmt.Fprintln(w, `usage: cpor test [flags] [packages] [-args ...]

@@ -25,7 +25,7 @@ const (
 	autoMachine   = "auto"
 )
 
-// program is what traces belong to: a program that is interpreted, or one that runs natively.
+// program is what traces belong to: an interpreted program, or one that runs natively.
 type program interface {
 	system.System
 	ThreadNames(n int) [][2]int32
@@ -85,7 +85,7 @@ func (s *session) removeBinary() {
 	s.binary = nil
 }
 
-// native explores a test natively, of which the time used is over.
+// native explores a test natively, which has already used some time.
 func (s *session) native(
 	p *gosrc.Package,
 	test string,

@@ -15,7 +15,7 @@ import (
 	"cpor/trace"
 )
 
-// printer shows what happens, as text or as events.
+// printer reports results, as text or as events.
 type printer interface {
 	listed(pkg, test string)
 	noTests(pkg string)
@@ -49,7 +49,7 @@ type text struct {
 	*config
 	w   *bufio.Writer
 	err error
-	// last are reports that come behind those of failures.
+	// last are reports that follow those of failures.
 	last []string
 }
 
@@ -188,7 +188,7 @@ func (t *text) end(pkg string, all []outcome, left int, elapsed time.Duration) {
 	t.flush()
 }
 
-// sum is what became of a package: the worst of its tests, of which so many were left out.
+// sum reports a package: the worst result of its tests, and how many were left out.
 func sum(all []outcome, left int) outcome {
 	worst := outcome{verdict: passed}
 	if left > 0 {
@@ -238,7 +238,7 @@ type event struct {
 	Samples    uint64   `json:",omitempty"`
 	Outside    []string `json:",omitempty"` // what was used that is not under control
 	Fixed      []string `json:",omitempty"` // choices of the run time that were not explored
-	// what there were data races on that are no failures
+	// targets of data races that are not failures
 	Raced   []string     `json:",omitempty"`
 	Failure *failureJSON `json:",omitempty"`
 }
@@ -349,8 +349,8 @@ func (e *events) done(o outcome) {
 	}
 }
 
-// action is what readers of test2json understand. What is not a pass is a fail to
-// them; Verdict says what it is.
+// action is what readers of test2json understand. Anything but a pass is a fail to them; Verdict
+// is exact.
 func action(v verdict) string {
 	switch v {
 	case passed, timing:

@@ -41,19 +41,20 @@ type Saved struct {
 	Explore gosrc.Explore `json:"explore"`
 	// Machine is "native" if the test ran natively; else it is empty.
 	Machine string `json:"machine,omitempty"`
-	// Failed is what is to be told of the failure; the record knows its steps only.
+	// Failed describes the failure; the record has only its steps.
 	Failed  savedFailure `json:"failure"`
 	Initial int          `json:"initial"`
-	// Threads are the goroutines by number: who created them, and as which.
+	// Threads are the goroutines by number: their creators, and their rank among those.
 	Threads [][2]int32  `json:"threads"`
 	Steps   []savedStep `json:"steps"`
-	// Cycle are steps that lead back to where they begin, if the failure is that they may
-	// come again forever.
+	// Cycle are steps that return to where they begin, if the failure is that they may repeat
+	// forever.
 	Cycle  []savedStep     `json:"cycle,omitempty"`
 	Record json.RawMessage `json:"record"`
 }
 
-// savedFailure is a failure in words: the place apart from the headline, and lines for people.
+// savedFailure is a failure in words: the place, separate from the headline, and lines for
+// users.
 type savedFailure struct {
 	Kind     string   `json:"kind"`
 	Headline string   `json:"headline"`
@@ -67,8 +68,7 @@ type savedStep struct {
 	Alt    uint64 `json:"alt,omitempty"`
 }
 
-// writeTrace writes a failure to the file of -trace; of further ones the names
-// get a number.
+// writeTrace writes a failure to the file of -trace; further ones get a number in their names.
 func (s *session) writeTrace(p *gosrc.Package, test string, res *gotest.Result) {
 	if s.trace == "" || res.Failure.Trace == nil {
 		return
@@ -167,8 +167,8 @@ func stepsOf(saved []savedStep) (steps []trace.Step) {
 	return steps
 }
 
-// Program loads the program that the execution is of, by its import path, from a directory
-// within its module. Its goroutines have the numbers that the schedule needs.
+// Program loads the program of the execution, by its import path, from a directory within its
+// module. Its goroutines have the numbers that the schedule needs.
 func (d *Saved) Program(ctx context.Context, dir string) (*gosrc.Program, error) {
 	if d.Machine == nativeMachine {
 		return nil, errors.New("the test ran natively, and cannot be gone through step by step " +

@@ -140,7 +140,7 @@ type session struct {
 	building time.Duration // how long it took to build it, since the current test was begun
 }
 
-// outcome is what became of one test.
+// outcome is the result of one test.
 type outcome struct {
 	pkg, test string
 	machine   string // that ran it
@@ -152,7 +152,7 @@ type outcome struct {
 	elapsed   time.Duration
 }
 
-// subtest is what became of a subtest.
+// subtest is the result of a subtest.
 type subtest struct {
 	name    string
 	verdict verdict
@@ -256,7 +256,8 @@ func (s *session) each(w *work, tests []gosrc.TestFunc) (done []outcome, left in
 	return done, 0
 }
 
-// compile compiles a package. An interruption does not wait for it: the command is about to end.
+// compile compiles a package. An interruption does not wait for it, because the command is about
+// to end.
 func (s *session) compile(p *gosrc.Package) (*gosrc.Compiled, error) {
 	type result struct {
 		compiled *gosrc.Compiled
@@ -275,13 +276,12 @@ func (s *session) compile(p *gosrc.Package) (*gosrc.Compiled, error) {
 	}
 }
 
-// interrupted says how many tests were not begun.
+// interrupted says how many tests were not started.
 func interrupted(left int) string {
 	return fmt.Sprintf("interrupted, %s not begun", human.Plural(uint64(left), "test"))
 }
 
-// alone says of the tests that may run beside each other that they did not; empty if there are
-// fewer than two.
+// alone says that parallel tests did not run together; empty if there are fewer than two.
 func alone(all []outcome) string {
 	n := 0
 	for _, o := range all {
@@ -319,15 +319,15 @@ func (s *session) one(w *work, test string) outcome {
 	return s.judge(w.p, o, res, err, begin.Add(s.building))
 }
 
-// hurry tells whether it is time to come to an end: the command was interrupted, or the time of
-// a test that began then is over, and half a second for telling what it found.
+// hurry reports whether it is time to finish: the command was interrupted, or the time of a test
+// that began then is over, with half a second for reporting.
 func (s *session) hurry(begin time.Time) func() bool {
 	return func() bool {
 		return s.ctx.Err() != nil || s.timeout > 0 && time.Since(begin) > s.timeout+time.Second/2
 	}
 }
 
-// judge tells what became of a test.
+// judge decides the result of a test.
 func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err error,
 	begin time.Time) outcome {
 	test := o.test
@@ -397,8 +397,8 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 	return o
 }
 
-// subtests says what became of the subtests of a test. That a test has failed ends its
-// exploration, so that of a failed test those that did not fail are incomplete.
+// subtests returns the results of the subtests of a test. A failure ends the exploration, so the
+// other subtests of a failed test are incomplete.
 func subtests(o outcome) (out []subtest) {
 	r := o.result
 	if r == nil || len(r.Tests) == 0 || o.verdict == unexplored {
@@ -421,15 +421,15 @@ func subtests(o outcome) (out []subtest) {
 	return out
 }
 
-// inside tells whether a failure is that of a subtest or of one within it.
+// inside reports whether a failure is that of a subtest or of one within it.
 func inside(f *gotest.Failure, name string) bool {
 	rest, ok := strings.CutPrefix(f.Message, name)
 	return ok && f.Kind == gotest.Failed && (strings.HasPrefix(rest, ":") ||
 		strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, " failed"))
 }
 
-// prepare makes the program of a test, which executes its initializers; over says why it had to end
-// before they did, and is empty if they have ended.
+// prepare makes the program of a test, which executes its initializers; over says why that was
+// cut short, and is empty if they have ended.
 func (s *session) prepare(ctx context.Context, c *gosrc.Compiled, test string) (
 	prog *gosrc.Program, over string, err error,
 ) {
@@ -463,8 +463,8 @@ func (s *session) prepare(ctx context.Context, c *gosrc.Compiled, test string) (
 			}
 		}
 	}
-	// Initializers end soon, but a large package may be about to be compiled: nobody waits for
-	// that.
+	// Initializers end soon, but compiling a large package may take long, so it is not waited
+	// for.
 	e.Halted.Store(true)
 	select {
 	case <-done:
@@ -473,7 +473,7 @@ func (s *session) prepare(ctx context.Context, c *gosrc.Compiled, test string) (
 	return nil, over, nil
 }
 
-// grace is how long one waits for initializers that have to end.
+// grace is how long to wait for initializers that must end.
 const grace = 200 * time.Millisecond
 
 // reason says why the exploration of a test ended early.
@@ -488,7 +488,7 @@ func (s *session) reason() string {
 // of 80 columns.
 const textWidth = 76
 
-// lines are the ends of lines with what is empty around them.
+// lines are the ends of lines with surrounding white space.
 var lines = regexp.MustCompile(`\s*\n\s*`)
 
 func made(c *gosrc.Compiled, test string, e gosrc.Explore) (*gosrc.Program, error) {
@@ -516,7 +516,7 @@ func explored(r *gotest.Result) string {
 	return countBoth(r.Executions, r.States) + ", " + random
 }
 
-// fixed says what of the run time was not explored, and which races were no failures.
+// fixed says which choices of the run time were not explored, and which races were not failures.
 func fixed(r *gotest.Result) string {
 	s := ""
 	if len(r.Fixed) > 0 {
