@@ -130,3 +130,52 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestComparisons holds that the order of a number and some bits of a word decides a branch as it
+// should, whichever is on the left: wazero mistakes one for the other where the number is 0.
+func TestComparisons(t *testing.T) {
+	for _, op := range []struct {
+		op   wasm.Op
+		less bool // whether it holds for 0 and 2
+	}{{wasm.I64LtS, true}, {wasm.I64LeS, true}, {wasm.I64GtS, false}, {wasm.I64GeS, false},
+		{wasm.I64LtU, true}, {wasm.I64LeU, true}, {wasm.I64GtU, false}, {wasm.I64GeU, false}} {
+		for _, left := range []bool{true, false} {
+			b := NewBuilder()
+			f := b.Func([]wasm.Type{wasm.I32}, nil)
+			thread := f.Local(wasm.I32)
+			zero := func() { f.I64(0) }
+			bits := func() {
+				f.I32(Source)
+				f.Mem(wasm.I64Load, 0)
+				f.I64(3)
+				f.Op(wasm.I64And)
+			}
+			if left {
+				zero()
+				bits()
+			} else {
+				bits()
+				zero()
+			}
+			f.Op(op.op)
+			f.If()
+			b.Ended(f, thread)
+			f.Else()
+			b.Blocked(f, thread, func() { f.I32(0) })
+			f.End()
+			c, err := b.Finish(f, Info{}).Start()
+			if err != nil {
+				t.Skip(err)
+			}
+			x, err := c.New(nil, func() {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var n system.Successor
+			if !x.Expand(system.State{2}) || !x.Next(&n) || (n.Kind == system.Ended) != (left ==
+				op.less) {
+				t.Errorf("%x with 0 left: %v is %v", op.op, left, n.Kind)
+			}
+		}
+	}
+}

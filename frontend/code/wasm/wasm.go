@@ -63,7 +63,9 @@ const (
 	I32Sub  Op = 0x6b
 	I32Mul  Op = 0x6c
 	I32DivS Op = 0x6d
+	I32DivU Op = 0x6e
 	I32RemS Op = 0x6f
+	I32RemU Op = 0x70
 	I32And  Op = 0x71
 	I32Or   Op = 0x72
 	I32Xor  Op = 0x73
@@ -100,10 +102,19 @@ const (
 	I32Load8U  Access = 0x2d
 	I32Load16S Access = 0x2e
 	I32Load16U Access = 0x2f
+	I64Load8S  Access = 0x30
+	I64Load8U  Access = 0x31
+	I64Load16S Access = 0x32
+	I64Load16U Access = 0x33
+	I64Load32S Access = 0x34
+	I64Load32U Access = 0x35
 	I32Store   Access = 0x36
 	I64Store   Access = 0x37
 	I32Store8  Access = 0x3a
 	I32Store16 Access = 0x3b
+	I64Store8  Access = 0x3c
+	I64Store16 Access = 0x3d
+	I64Store32 Access = 0x3e
 )
 
 // Local is a parameter or a local variable of a function.
@@ -278,6 +289,9 @@ type Func struct {
 	locals []Type
 	body   []byte
 	depth  int
+	// The body's length behind the last instruction if that is a number, and if it is a comparison
+	// that guard is for.
+	number, risky int
 }
 
 // encode returns the locals and the code.
@@ -290,7 +304,20 @@ func (f *Func) encode() []byte {
 }
 
 // Reset takes back all code and locals.
-func (f *Func) Reset() { f.locals, f.body, f.depth = nil, nil, 0 }
+func (f *Func) Reset() { f.locals, f.body, f.depth, f.number, f.risky = nil, nil, 0, 0, 0 }
+
+// guard is called before an instruction that may decide a branch by the top of the stack. wazero
+// 1.12 makes one instruction of a branch, a comparison with 0 and an "and" (tryLowerBandToFlag),
+// and takes 0 < a&b for a&b < 0. Where the right operand is a number, 0 is not on the left.
+func (f *Func) guard() {
+	if f.risky > 0 && f.risky == len(f.body) {
+		f.I32(0)
+		f.Op(I32Ne)
+	}
+}
+
+// ordered tells whether an instruction compares by order.
+func ordered(op Op) bool { return op >= I32LtS && op <= I32GeU || op >= I64LtS && op <= I64GeU }
 
 // Local adds a local variable, 0 to begin with.
 func (f *Func) Local(t Type) Local {
@@ -304,10 +331,16 @@ func (f *Func) indexed(op byte, i uint64) { f.body = binary.AppendUvarint(append
 func (f *Func) Get(l Local) { f.indexed(0x20, uint64(l)) }
 
 // Set pops a local.
-func (f *Func) Set(l Local) { f.indexed(0x21, uint64(l)) }
+func (f *Func) Set(l Local) {
+	f.guard()
+	f.indexed(0x21, uint64(l))
+}
 
 // Tee stores the top of the stack in a local and leaves it there.
-func (f *Func) Tee(l Local) { f.indexed(0x22, uint64(l)) }
+func (f *Func) Tee(l Local) {
+	f.guard()
+	f.indexed(0x22, uint64(l))
+}
 
 // GetGlobal pushes a global.
 func (f *Func) GetGlobal(g Global) { f.indexed(0x23, uint64(g)) }
@@ -316,15 +349,25 @@ func (f *Func) GetGlobal(g Global) { f.indexed(0x23, uint64(g)) }
 func (f *Func) SetGlobal(g Global) { f.indexed(0x24, uint64(g)) }
 
 // I32 pushes a number.
-func (f *Func) I32(v int32) { f.body = appendSigned(append(f.body, 0x41), int64(v)) }
+func (f *Func) I32(v int32) {
+	f.body = appendSigned(append(f.body, 0x41), int64(v))
+	f.number = len(f.body)
+}
 
 // I64 pushes a number.
-func (f *Func) I64(v int64) { f.body = appendSigned(append(f.body, 0x42), v) }
+func (f *Func) I64(v int64) {
+	f.body = appendSigned(append(f.body, 0x42), v)
+	f.number = len(f.body)
+}
 
 // Op appends instructions without operands.
 func (f *Func) Op(ops ...Op) {
 	for _, op := range ops {
+		safe := !ordered(op) || f.number == len(f.body)
 		f.body = append(f.body, byte(op))
+		if !safe {
+			f.risky = len(f.body)
+		}
 	}
 }
 
@@ -355,10 +398,14 @@ func (f *Func) Block() Label { return f.open(0x02) }
 func (f *Func) Loop() Label { return f.open(0x03) }
 
 // If opens a block that is executed if the top of the stack is not 0.
-func (f *Func) If() Label { return f.open(0x04) }
+func (f *Func) If() Label {
+	f.guard()
+	return f.open(0x04)
+}
 
 // IfValue is If that leaves a value of a type, as must what follows Else.
 func (f *Func) IfValue(t Type) Label {
+	f.guard()
 	f.body = append(f.body, 0x04, byte(t))
 	f.depth++
 	return Label(f.depth)
@@ -377,7 +424,10 @@ func (f *Func) End() {
 func (f *Func) Br(l Label) { f.indexed(0x0c, uint64(f.depth-int(l))) }
 
 // BrIf goes to a label if the top of the stack is not 0.
-func (f *Func) BrIf(l Label) { f.indexed(0x0d, uint64(f.depth-int(l))) }
+func (f *Func) BrIf(l Label) {
+	f.guard()
+	f.indexed(0x0d, uint64(f.depth-int(l)))
+}
 
 // BrTable goes to the label with the number on the stack, to the last if there is none.
 func (f *Func) BrTable(labels ...Label) {

@@ -205,6 +205,14 @@ init {
 	:: total < -3 -> break
 	od
 }`,
+	`unsigned x : 3 = 2; unsigned y : 2; bit z;
+active proctype P() {
+	do
+	:: 0 < x -> x--
+	:: 0 >= x -> y++; if :: 0 <= y -> z = 0 > y :: else -> z = 1 fi
+	:: z -> break
+	od
+}`,
 }
 
 // systemOf returns the system of a corner or, with higher numbers from 1 on, of a generated model;
