@@ -50,6 +50,7 @@ const (
 	moved
 	blocked
 	left
+	ended
 )
 
 // Builder makes a module that expands states.
@@ -338,13 +339,19 @@ func (b *Builder) Left(f *wasm.Func, thread, mark, note wasm.Local) {
 	b.bare(f, thread, left, nil)
 }
 
+// Ended adds the outcome of a thread that has ended.
+func (b *Builder) Ended(f *wasm.Func, thread wasm.Local) { b.bare(f, thread, ended, nil) }
+
+// MaxNotes is how many notes there is room for unless it is crowded.
+const MaxNotes = 512
+
 // Crowded pushes 1 if there may be no room for what one more thread adds beside its steps.
 func (b *Builder) Crowded(f *wasm.Func) {
 	f.GetGlobal(b.Next)
 	f.I32(outcomes + outBytes - reserve)
 	f.Op(wasm.I32GtU)
 	f.GetGlobal(b.Note)
-	f.I32(notes + noteBytes - 256)
+	f.I32(notes + noteBytes - 8*MaxNotes)
 	f.Op(wasm.I32GtU, wasm.I32Or)
 }
 

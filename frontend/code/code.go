@@ -164,6 +164,8 @@ func (x *Instance) Next(s *system.Successor) bool {
 			}
 		case blocked:
 			s.Kind, s.AtEnd = system.Blocked, first>>8&0xff != 0
+		case ended:
+			s.Kind = system.Ended
 		case left:
 			s.Left = true
 		}

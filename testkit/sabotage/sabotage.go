@@ -85,8 +85,31 @@ var List = []struct{ Name, What string }{
 	{"sleep/never woken", "a sleeping thread is not woken by what it depends on"},
 }
 
-// Emitter are the sabotages of the emitter of machine code (frontend/promela/machine), which
-// its comparison with the machine must find:
+// ModelEmitter are the sabotages of the emitter of the model language, which its comparison with the
+// machine must find. Those of [Emitter] whose code both share are among them.
+//
+//	go test -tags sabotage ./frontend/model/machine -run Sabotage
+var ModelEmitter = []struct{ Name, What string }{
+	{"code/width", "of 16 bits only 8 are stored"},
+	{"code/sign", "what is loaded has no sign"},
+	{"code/mask", "a field of a few bits spoils its neighbors"},
+	{"code/element", "of a field that crosses no byte the neighbors count, too"},
+	{"code/branch", "< is <="},
+	{"code/index", "an index may be one too large"},
+	{"code/range", "results out of range are kept"},
+	{"code/divisor", "a division by 0 is one by 1"},
+	{"code/changed", "a write to a location is not told"},
+	{"code/full", "a buffer takes one message more"},
+	{"code/rotate", "a buffer stays where it is"},
+	{"code/choice", "a choice has one possibility less"},
+	{"code/blocked", "what an alternative that blocks has counted stays counted"},
+	{"code/pointer", "what a pointer leads to has no sign"},
+	{"code/end", "every blocked thread may stay where it is"},
+	{"code/note", "that a jump was taken is not counted"},
+}
+
+// Emitter are the sabotages of the emitter of Promela (frontend/promela/machine), which its
+// comparison with the machine must find:
 //
 //	go test -tags sabotage ./frontend/promela/machine -run Sabotage
 var Emitter = []struct{ Name, What string }{

@@ -33,6 +33,6 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Repeating:     m,
 		Adding:        nil,
 		Costly:        nil,
-		Expanding:     nil,
+		Expanding:     m,
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 
+	"cpor/frontend/code"
 	"cpor/frontend/model/compile"
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/source"
@@ -103,6 +104,7 @@ type System struct {
 	locks      []system.Loc // who owns a mutex or a monitor
 	monitors   []system.Loc // those of monitors
 	peeks      []int        // by Peek, if not dynamic: the thread, -1 if there is none
+	code       code.Later
 
 	// Counters counts what was executed, see compile.Cover.
 	system.Counters

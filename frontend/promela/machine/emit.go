@@ -173,7 +173,7 @@ func emit(s *System) *code.Program {
 // fn is a function of a process type that is being made: its first locals are the state's
 // address, the process, and the address of its part of the state.
 type fn struct {
-	*wasm.Func
+	code.Values
 	e       *emitter
 	p       *proctype
 	trouble wasm.Label // where to go if the machine has to do it
@@ -205,7 +205,7 @@ func (e *emitter) function(f *wasm.Func, p *proctype, failed int32, body func(x 
 			f.I32(failed)
 		}
 	}()
-	x := &fn{Func: f, e: e, p: p}
+	x := &fn{Values: code.Values{Func: f, Type: wasm.I32}, e: e, p: p}
 	x.others = f.Local(wasm.I64)
 	x.trouble = f.Block()
 	body(x)
@@ -236,77 +236,14 @@ func (x *fn) addConst(v int) {
 	}
 }
 
-// bits is how wide a scalar is.
-func (l *scalar) bits() int { return 64 - int(l.down) }
-
-// normal gives the value on the stack, of which bits from down on count, its sign or no
-// sign.
-func (x *fn) normal(bits int, signed bool) {
-	switch {
-	case bits >= 32:
-	case sabotage.Is("code/element"):
-	case signed && !sabotage.Is("code/sign"):
-		x.I32(int32(32 - bits))
-		x.Op(wasm.I32Shl)
-		x.I32(int32(32 - bits))
-		x.Op(wasm.I32ShrS)
-	default:
-		x.I32(1<<bits - 1)
-		x.Op(wasm.I32And)
-	}
-}
-
-// loads and stores of whole bytes.
-func loads(bits int, signed bool) (wasm.Access, bool) {
-	switch {
-	case bits == 8 && signed && !sabotage.Is("code/sign"):
-		return wasm.I32Load8S, true
-	case bits == 8:
-		return wasm.I32Load8U, true
-	case bits == 16 && signed && !sabotage.Is("code/sign"):
-		return wasm.I32Load16S, true
-	case bits == 16:
-		return wasm.I32Load16U, true
-	case bits == 32:
-		return wasm.I32Load, true
-	}
-	return 0, false
-}
-
-func stores(bits int) wasm.Access {
-	switch {
-	case bits == 8, sabotage.Is("code/width"):
-		return wasm.I32Store8
-	case bits == 16:
-		return wasm.I32Store16
-	}
-	return wasm.I32Store
+// field is where a scalar is.
+func (l *scalar) field() code.Field {
+	return code.Field{Word: int(l.word), Shift: int(l.shift), Bits: 64 - int(l.down),
+		Signed: l.signed}
 }
 
 // load pushes a scalar of the region at an address.
-func (x *fn) load(base wasm.Local, l *scalar) {
-	at, shift := 8*int(l.word)+int(l.shift)/8, int(l.shift)%8
-	x.Get(base)
-	if a, ok := loads(l.bits(), l.signed); ok && shift == 0 {
-		x.Mem(a, at)
-		return
-	}
-	if shift+l.bits() <= 8 {
-		x.Mem(wasm.I32Load8U, at)
-		if shift > 0 {
-			x.I32(int32(shift))
-			x.Op(wasm.I32ShrU)
-		}
-	} else {
-		x.Mem(wasm.I64Load, 8*int(l.word))
-		if l.shift > 0 {
-			x.I64(int64(l.shift))
-			x.Op(wasm.I64ShrU)
-		}
-		x.Op(wasm.I32WrapI64)
-	}
-	x.normal(l.bits(), l.signed)
-}
+func (x *fn) load(base wasm.Local, l *scalar) { x.Load(base, l.field()) }
 
 // wrote notes that a word of a region has been written.
 func (x *fn) wrote(base wasm.Local, word int32) {
@@ -325,42 +262,8 @@ func (x *fn) wrote(base wasm.Local, word int32) {
 
 // store stores a local in a scalar of the region at an address.
 func (x *fn) store(base wasm.Local, l *scalar, v wasm.Local) {
-	at, shift := 8*int(l.word)+int(l.shift)/8, int(l.shift)%8
 	x.wrote(base, l.word)
-	x.Get(base)
-	if _, ok := loads(l.bits(), false); ok && shift == 0 {
-		x.Get(v)
-		x.Mem(stores(l.bits()), at)
-		return
-	}
-	if shift+l.bits() <= 8 {
-		m := int32(1)<<l.bits() - 1
-		x.Get(base)
-		x.Mem(wasm.I32Load8U, at)
-		if sabotage.Is("code/mask") {
-			m = 0xff >> shift
-		}
-		x.I32(^(m << shift))
-		x.Op(wasm.I32And)
-		x.Get(v)
-		x.I32(m)
-		x.Op(wasm.I32And)
-		x.I32(int32(shift))
-		x.Op(wasm.I32Shl, wasm.I32Or)
-		x.Mem(wasm.I32Store8, at)
-		return
-	}
-	x.Get(base)
-	x.Mem(wasm.I64Load, 8*int(l.word))
-	x.I64(int64(^l.mask))
-	x.Op(wasm.I64And)
-	x.Get(v)
-	x.Op(wasm.I64ExtendI32U)
-	x.I64(int64(l.shift))
-	x.Op(wasm.I64Shl)
-	x.I64(int64(l.mask))
-	x.Op(wasm.I64And, wasm.I64Or)
-	x.Mem(wasm.I64Store, 8*int(l.word))
+	x.Store(base, l.field(), v)
 }
 
 // storeConst stores a number in a scalar.
@@ -372,152 +275,44 @@ func (x *fn) storeConst(base wasm.Local, l *scalar, v int32) {
 	x.done(t)
 }
 
-// element is a scalar that is known at run time only: number k of a list, of those that have all
-// one type.
-type element struct {
-	base   wasm.Local
-	list   []scalar
-	k      wasm.Local
-	bits   int
-	signed bool
-	affine bool
-	at, by int // the place in bits is at + k*by
-	table  int // or stands there
-}
-
-// element describes the scalars of a list with some numbers.
-func (x *fn) element(base wasm.Local, list []scalar, k wasm.Local, numbers []int) element {
-	l := &list[numbers[0]]
-	d := element{base: base, list: list, k: k, bits: l.bits(), signed: l.signed, affine: true}
-	place := func(k int) int { return int(list[k].word)*64 + int(list[k].shift) }
-	if len(numbers) > 1 {
-		span := numbers[1] - numbers[0]
-		if d.by = (place(numbers[1]) - place(numbers[0])) / span; d.by*span != place(
-			numbers[1])-place(numbers[0]) {
-			d.affine = false
-		}
-	}
-	d.at = place(numbers[0]) - numbers[0]*d.by
-	for _, k := range numbers {
-		if list[k].bits() != d.bits || list[k].signed != d.signed {
-			panic(beyond{})
-		}
-		d.affine = d.affine && place(k) == d.at+k*d.by
-	}
-	if !d.affine {
+// element describes the scalars of a list with some numbers; the number is in a local.
+func (x *fn) element(base wasm.Local, list []scalar, k wasm.Local, numbers []int) code.Element {
+	place := func(i int) code.Field { return list[i].field() }
+	d, ok := x.Element(base, k, numbers, place, func() int {
 		at, ok := x.e.tables[&list[0]]
 		if !ok {
 			places := make([]int32, len(list))
 			for i := range list {
-				places[i] = int32(place(i))
+				places[i] = int32(place(i).At())
 			}
 			at = x.e.Table(places)
 			x.e.tables[&list[0]] = at
 		}
-		d.table = at
+		return at
+	})
+	if !ok {
+		panic(beyond{})
 	}
 	return d
 }
 
-// bytes tells whether the element is whole bytes at a place of whole bytes.
-func (d *element) bytes() bool {
-	_, ok := loads(d.bits, false)
-	return ok && d.affine && d.at%8 == 0 && d.by%8 == 0
-}
-
-// byteAddress pushes the address of the first byte of an element of whole bytes.
-func (x *fn) byteAddress(d *element) {
-	x.Get(d.base)
-	x.Get(d.k)
-	if d.by != 8 {
-		x.I32(int32(d.by / 8))
-		x.Op(wasm.I32Mul)
-	}
-	x.Op(wasm.I32Add)
-	x.addConst(d.at / 8)
-}
-
-// wordAddress sets word to the address of the element's word, and shift to its place there.
-func (x *fn) wordAddress(d *element, word, shift wasm.Local) {
-	x.Get(d.k)
-	if d.affine {
-		x.I32(int32(d.by))
-		x.Op(wasm.I32Mul)
-		x.addConst(d.at)
-	} else {
-		x.I32(2)
-		x.Op(wasm.I32Shl)
-		x.Mem(wasm.I32Load, d.table)
-	}
-	x.Tee(shift)
-	x.I32(6)
-	x.Op(wasm.I32ShrU)
-	x.I32(3)
-	x.Op(wasm.I32Shl)
-	x.Get(d.base)
-	x.Op(wasm.I32Add)
-	x.Set(word)
-	x.Get(shift)
-	x.I32(63)
-	x.Op(wasm.I32And)
-	x.Set(shift)
-}
-
 // loadElement pushes an element.
-func (x *fn) loadElement(d *element) {
-	if d.bytes() {
-		a, _ := loads(d.bits, d.signed)
-		x.byteAddress(d)
-		x.Mem(a, 0)
-		return
-	}
+func (x *fn) loadElement(d *code.Element) {
 	word, shift := x.temp(), x.temp()
-	x.wordAddress(d, word, shift)
-	x.Get(word)
-	x.Mem(wasm.I64Load, 0)
-	x.Get(shift)
-	x.Op(wasm.I64ExtendI32U, wasm.I64ShrU, wasm.I32WrapI64)
-	x.normal(d.bits, d.signed)
+	x.LoadElement(d, word, shift)
 	x.done(word, shift)
 }
 
 // storeElement stores a local in an element.
-func (x *fn) storeElement(d *element, v wasm.Local) {
+func (x *fn) storeElement(d *code.Element, v wasm.Local) {
 	word, shift := x.temp(), x.temp()
-	defer x.done(word, shift)
-	if d.bytes() {
-		x.byteAddress(d)
-		x.Tee(word)
-		x.Get(v)
-		x.Mem(stores(d.bits), 0)
-	} else {
-		x.wordAddress(d, word, shift)
-		mask := int64(1)<<d.bits - 1
-		x.Get(word)
-		x.Get(word)
-		x.Mem(wasm.I64Load, 0)
-		x.I64(mask)
-		x.Get(shift)
-		x.Op(wasm.I64ExtendI32U, wasm.I64Shl)
-		x.I64(-1)
-		x.Op(wasm.I64Xor, wasm.I64And)
-		x.Get(v)
-		x.Op(wasm.I64ExtendI32U)
-		x.I64(mask)
-		x.Op(wasm.I64And)
-		x.Get(shift)
-		x.Op(wasm.I64ExtendI32U, wasm.I64Shl, wasm.I64Or)
-		x.Mem(wasm.I64Store, 0)
-	}
+	x.StoreElement(d, v, word, shift)
 	x.dynamic = true
 	x.Get(x.others)
-	x.I64(1)
-	x.Get(word)
-	x.Get(cur)
-	x.Op(wasm.I32Sub)
-	x.I32(3)
-	x.Op(wasm.I32ShrU, wasm.I64ExtendI32U, wasm.I64Shl, wasm.I64Or)
+	x.WordBit(word, cur)
+	x.Op(wasm.I64Or)
 	x.Set(x.others)
+	x.done(word, shift)
 }
 
 // flush tells which words the function has changed.
@@ -550,7 +345,8 @@ type where struct {
 	constant bool
 	base     wasm.Local
 	l        *scalar
-	d        element
+	d        code.Element
+	k        wasm.Local // of d
 }
 
 // index sets a local to the number of a place's scalar in its region, with the indices
@@ -614,7 +410,7 @@ func (x *fn) at(pl *program.Place, base wasm.Local, list []scalar) where {
 		return where{constant: true, base: base, l: &list[k]}
 	}
 	k, numbers := x.index(pl)
-	return where{d: x.element(base, list, k, numbers)}
+	return where{d: x.element(base, list, k, numbers), k: k}
 }
 
 // place finds a place of the globals or of the process.
@@ -634,7 +430,7 @@ func (x *fn) read(w where) {
 		return
 	}
 	x.loadElement(&w.d)
-	x.done(w.d.k)
+	x.done(w.k)
 }
 
 func (x *fn) write(w where, v wasm.Local) {
@@ -643,7 +439,7 @@ func (x *fn) write(w where, v wasm.Local) {
 		return
 	}
 	x.storeElement(&w.d, v)
-	x.done(w.d.k)
+	x.done(w.k)
 }
 
 // assign stores a local in a place.
@@ -967,7 +763,7 @@ func (x *fn) chanOp(y *program.ChanOp) {
 
 // message describes field f of the message in a slot of a channel, whose number is in a
 // local. k is a local to use.
-func (x *fn) message(c *channel, f int, slot, k wasm.Local) element {
+func (x *fn) message(c *channel, f int, slot, k wasm.Local) code.Element {
 	n := len(c.Fields)
 	numbers := make([]int, c.Cap)
 	for s := range c.Cap {
@@ -1051,7 +847,7 @@ func (x *fn) move(c *channel, to, from wasm.Local) {
 }
 
 // truncated gives the value on the stack a type.
-func (x *fn) truncated(t *program.Type) { x.normal(t.Bits, t.Signed) }
+func (x *fn) truncated(t *program.Type) { x.Narrow(t.Bits, t.Signed) }
 
 // enabled pushes whether an edge can be taken, a rendezvous and else aside.
 func (x *fn) enabled(e *edge) {
@@ -1703,33 +1499,27 @@ func (x *fn) dstep(y *edge) {
 		}
 	}
 	visit(y.inner)
-	at, steps := x.temp(), x.temp()
-	x.I32(0)
-	x.Set(at)
+	steps := x.temp()
 	x.I32(code.ListBytes) // a d_step that takes longer is the machine's
 	x.Set(steps)
 	over := x.Block()
-	again := x.Loop()
-	x.Get(steps)
-	x.I32(1)
-	x.Op(wasm.I32Sub)
-	x.Tee(steps)
-	x.Op(wasm.I32Eqz)
-	x.BrIf(x.trouble)
-	labels := make([]wasm.Label, len(list))
-	for i := range list {
-		labels[len(list)-1-i] = x.Block()
-	}
-	x.Get(at)
-	x.BrTable(labels...)
-	for i, s := range list {
-		x.End()
-		certain := false
-		for _, f := range s.edges {
+	code.Blocks(x.Func, len(list), true, func(i int, jump func(to int)) {
+		proceed := func(to *state) {
+			if inner[to] <= i {
+				x.Get(steps)
+				x.I32(1)
+				x.Op(wasm.I32Sub)
+				x.Tee(steps)
+				x.Op(wasm.I32Eqz)
+				x.BrIf(x.trouble)
+			}
+			jump(inner[to])
+		}
+		for _, f := range list[i].edges {
 			if f.kind == program.Send && x.e.mayMeet(f.src.Ch) {
 				panic(beyond{})
 			}
-			certain = f.kind == program.Else || f.plain && f.can == nil
+			certain := f.kind == program.Else || f.plain && f.can == nil
 			if !certain {
 				x.enabled(f)
 				x.If()
@@ -1738,31 +1528,21 @@ func (x *fn) dstep(y *edge) {
 			if f.leaves {
 				x.Br(over)
 			} else {
-				x.I32(int32(inner[&x.p.states[f.to]]))
-				x.Set(at)
-				x.Br(again)
+				proceed(&x.p.states[f.to])
 			}
 			if certain {
-				break
+				return
 			}
 			x.End()
 		}
-		if certain {
-			continue
-		}
-		if s.fall == nil {
+		if list[i].fall == nil {
 			x.fail()
-			continue
+			return
 		}
-		if inner[s.fall] != i+1 { // otherwise it stands behind
-			x.I32(int32(inner[s.fall]))
-			x.Set(at)
-			x.Br(again)
-		}
-	}
-	x.End() // again
-	x.End() // over
-	x.done(at, steps)
+		proceed(list[i].fall)
+	})
+	x.End()
+	x.done(steps)
 }
 
 // emitBase makes the function that finds a process.
@@ -1970,7 +1750,7 @@ func (e *emitter) emitBranch(chain *wasm.Func) {
 // transition.
 func (e *emitter) close(f *wasm.Func, state, number wasm.Local) {
 	if len(e.sys.passing) > 0 {
-		x := &fn{Func: f, e: e, p: e.sys.procs[0]}
+		x := &fn{Values: code.Values{Func: f, Type: wasm.I32}, e: e, p: e.sys.procs[0]}
 		v := f.Local(wasm.I32)
 		var words uint64
 		for _, k := range e.sys.passing {

@@ -1,0 +1,93 @@
+package machine_test
+
+import (
+	"cmp"
+	"flag"
+	"testing"
+
+	"cpor/frontend/model"
+	"cpor/system"
+	"cpor/testkit/oracle"
+	"cpor/testkit/sample"
+	"cpor/testkit/systemtest"
+)
+
+var compiledModels = flag.Int("compiled", 0, "how many generated models the machine code is "+
+	"compared on")
+
+var compiledFirst = flag.Uint64("compiled-first", 0, "the first of them")
+
+// corners have what generated models hardly come to.
+var corners = []string{
+	`var g int5 = -3
+var h int40 = -5000000000
+var a [3]int5
+var p *int5 = &g
+thread T() {
+	for range 3 {
+		if *p < 0 { h = int40(*p) * 2 }
+		p = &a[1]
+		*p = g - 1
+		if 0 < h { g++ }
+	}
+}
+init { go T() }
+`,
+}
+
+// compiledModel returns a corner or the generated model with a number: with every construct, or of one of the
+// shapes that the oracles are fed with.
+func compiledModel(seed uint64) string {
+	if seed < uint64(len(corners)) {
+		return corners[seed]
+	}
+	switch seed % 5 {
+	case 1:
+		return oracle.Program(seed, oracle.SizesNamed["tiny"][seed/5%6])
+	case 2:
+		return oracle.Program(seed, oracle.Sizes[seed/5%uint64(len(oracle.Sizes))])
+	case 3:
+		return oracle.GenerateCounts(seed)
+	case 4:
+		return typed(seed)
+	}
+	return oracle.Generate(seed, oracle.Everything)
+}
+
+// compareCode compares the machine code of a model with the machine. ok is false if the text is no
+// model.
+func compareCode(text string) (c systemtest.Compared, ok bool, err error) {
+	if _, err := model.Parse("generated.model", text, model.Options{}); err != nil {
+		return c, false, nil
+	}
+	c, err = systemtest.Expand(func() system.System {
+		m, _ := model.Parse("generated.model", text, model.Options{})
+		return m.System()
+	}, 200)
+	return c, true, err
+}
+
+// TestCompiled compares machine code and machine on generated models.
+func TestCompiled(t *testing.T) {
+	n := cmp.Or(*compiledModels, sample.Of(25, 75, 1500))
+	models, all := 0, systemtest.Compared{}
+	for i := range uint64(n) {
+		seed := *compiledFirst + i
+		c, ok, err := compareCode(compiledModel(seed))
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, compiledModel(seed))
+		}
+		if ok && c.States > 0 {
+			models++
+		}
+		all.States += c.States
+		all.Outcomes += c.Outcomes
+		all.Left += c.Left
+	}
+	t.Logf("%d models, %d states, %d outcomes, %d threads left to the machine", models, all.States,
+		all.Outcomes, all.Left)
+	if models < n/3 || all.Left > all.Outcomes/3 {
+		t.Errorf("the code has executed too little: %d models of %d, %d of %d threads left", models,
+			n, all.Left, all.Outcomes)
+	}
+}
