@@ -196,8 +196,8 @@ func (e Element) Plus(bits wasm.Local) Element {
 }
 
 // Element describes the fields of a list with some numbers, which are sorted, in the region at
-// an address. k is a local of type i32 with the number. table returns the address of a table with the
-// places of all fields of the list in bits. ok is false if the fields are of several types.
+// an address. k is a local of type i32 with the number. table returns the address of a table with
+// the places of all fields of the list in bits. ok is false if the fields are of several types.
 func (x Values) Element(base, k wasm.Local, numbers []int, field func(i int) Field,
 	table func() int) (e Element, ok bool) {
 	first := field(numbers[0])

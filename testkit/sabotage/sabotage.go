@@ -85,8 +85,8 @@ var List = []struct{ Name, What string }{
 	{"sleep/never woken", "a sleeping thread is not woken by what it depends on"},
 }
 
-// ModelEmitter are the sabotages of the emitter of the model language, which its comparison with the
-// machine must find. Those of [Emitter] whose code both share are among them.
+// ModelEmitter are the sabotages of the emitter of the model language, which its comparison with
+// the machine must find. Those of [Emitter] whose code both share are among them.
 //
 //	go test -tags sabotage ./frontend/model/machine -run Sabotage
 var ModelEmitter = []struct{ Name, What string }{

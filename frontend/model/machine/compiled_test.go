@@ -35,8 +35,8 @@ init { go T() }
 `,
 }
 
-// compiledModel returns a corner or the generated model with a number: with every construct, or of one of the
-// shapes that the oracles are fed with.
+// compiledModel returns a corner or the generated model with a number: with every construct, with
+// every type, or of one of the shapes that the oracles are fed with.
 func compiledModel(seed uint64) string {
 	if seed < uint64(len(corners)) {
 		return corners[seed]
