@@ -362,18 +362,7 @@ const maxBoolean = 32
 
 func (s *Simplifier) rewriteAnd(f Formula) Formula {
 	ops := f.Operands()
-	var merged []Formula
-next:
-	for _, x := range ops {
-		for j, y := range merged {
-			if m, ok := mergeAnd(x, y); ok {
-				merged[j] = m
-				continue next
-			}
-		}
-		merged = append(merged, x)
-	}
-	if len(merged) < len(ops) {
+	if merged := mergedAnd(ops); len(merged) < len(ops) {
 		return And(merged...)
 	}
 	without := func(i int) []Formula { return slices.Delete(slices.Clone(ops), i, i+1) }
@@ -393,17 +382,8 @@ next:
 			}
 		}
 	}
-	for i, x := range ops {
-		// Undo an expansion: a && X G a, and b && (a || X(a R b)).
-		if folded, parts, ok := fold(x); ok && contains(ops, parts) {
-			rest := []Formula{folded}
-			for j, y := range ops {
-				if j != i && !slices.Contains(parts, y) {
-					rest = append(rest, y)
-				}
-			}
-			return And(rest...)
-		}
+	if g, ok := refold(ops); ok {
+		return g
 	}
 	for _, x := range ops {
 		for j, y := range ops {
@@ -424,6 +404,40 @@ next:
 		}
 	}
 	return f
+}
+
+// mergedAnd joins operands of && into one where it can.
+func mergedAnd(ops []Formula) []Formula {
+	var merged []Formula
+next:
+	for _, x := range ops {
+		for j, y := range merged {
+			if m, ok := mergeAnd(x, y); ok {
+				merged[j] = m
+				continue next
+			}
+		}
+		merged = append(merged, x)
+	}
+	return merged
+}
+
+// refold undoes an expansion: a && X G a, and b && (a || X(a R b)).
+func refold(ops []Formula) (Formula, bool) {
+	for i, x := range ops {
+		folded, parts, ok := fold(x)
+		if !ok || !contains(ops, parts) {
+			continue
+		}
+		rest := []Formula{folded}
+		for j, y := range ops {
+			if j != i && !slices.Contains(parts, y) {
+				rest = append(rest, y)
+			}
+		}
+		return And(rest...), true
+	}
+	return Formula{}, false
 }
 
 func contains(set, subset []Formula) bool {

@@ -479,59 +479,24 @@ func RestoreWork(ws *WorkSet, r io.Reader) ([]*Trail, error) {
 
 // work is a work set, and some trails.
 func (a *archive) work(ws *WorkSet, trails *[]*Trail) {
-	var batches []*Batch
-	for i := range ws.queues {
-		q := &ws.queues[i]
-		for k := range q.n {
-			batches = append(batches, q.ring[(q.head+k)&uint(len(q.ring)-1)])
-		}
-	}
+	batches := ws.batches()
 	// The trails are a tree: each is written once, after its parent.
-	numbers := map[*Trail]uint64{nil: 0}
-	parents, refs := []uint64{0}, []Ref{0}
-	var path []*Trail
-	number1 := func(t *Trail) uint64 {
-		path = path[:0]
-		for at := t; ; at = at.Parent {
-			if _, ok := numbers[at]; ok {
-				break
-			}
-			path = append(path, at)
-		}
-		for _, at := range slices.Backward(path) {
-			numbers[at] = uint64(len(refs))
-			parents, refs = append(parents, numbers[at.Parent]), append(refs, at.Ref)
-		}
-		return numbers[t]
-	}
+	tree := &trailTree{numbers: map[*Trail]uint64{nil: 0}, parents: []uint64{0}, refs: []Ref{0}}
 	var wanted []uint64
 	for _, t := range *trails {
-		wanted = append(wanted, number1(t))
+		wanted = append(wanted, tree.number(t))
 	}
 	var ofItems [][]uint64
 	for _, b := range batches {
 		var ns []uint64
 		for _, t := range b.trails {
-			ns = append(ns, number1(t))
+			ns = append(ns, tree.number(t))
 		}
 		ofItems = append(ofItems, ns)
 	}
-	list(a, &parents, nil)
-	list(a, &refs, nil)
-	if a.err != nil || len(parents) != len(refs) {
-		a.fail("a number of trails")
+	all := a.trails(tree)
+	if a.err != nil {
 		return
-	}
-	var all []*Trail
-	if a.reading() {
-		all = make([]*Trail, len(refs))
-		for i := 1; i < len(refs); i++ {
-			if parents[i] >= uint64(i) {
-				a.fail("a trail")
-				return
-			}
-			all[i] = &Trail{Parent: all[parents[i]], Ref: refs[i]}
-		}
 	}
 	trail := func(n uint64) *Trail {
 		if n >= uint64(len(all)) {
@@ -573,4 +538,62 @@ func (a *archive) work(ws *WorkSet, trails *[]*Trail) {
 			ws.Push(i%len(ws.queues), b)
 		}
 	}
+}
+
+// trailTree numbers trails, each after its parent. Number 0 is no trail.
+type trailTree struct {
+	numbers map[*Trail]uint64
+	parents []uint64 // by number
+	refs    []Ref
+	path    []*Trail // a buffer
+}
+
+// number returns the number of a trail, and gives one to it and to those before it that have none.
+func (x *trailTree) number(t *Trail) uint64 {
+	x.path = x.path[:0]
+	for at := t; ; at = at.Parent {
+		if _, ok := x.numbers[at]; ok {
+			break
+		}
+		x.path = append(x.path, at)
+	}
+	for _, at := range slices.Backward(x.path) {
+		x.numbers[at] = uint64(len(x.refs))
+		x.parents, x.refs = append(x.parents, x.numbers[at.Parent]), append(x.refs, at.Ref)
+	}
+	return x.numbers[t]
+}
+
+// trails is a tree of trails. It returns them by number if it reads.
+func (a *archive) trails(x *trailTree) []*Trail {
+	list(a, &x.parents, nil)
+	list(a, &x.refs, nil)
+	if a.err != nil || len(x.parents) != len(x.refs) {
+		a.fail("a number of trails")
+		return nil
+	}
+	if !a.reading() {
+		return nil
+	}
+	all := make([]*Trail, len(x.refs))
+	for i := 1; i < len(x.refs); i++ {
+		if x.parents[i] >= uint64(i) {
+			a.fail("a trail")
+			return nil
+		}
+		all[i] = &Trail{Parent: all[x.parents[i]], Ref: x.refs[i]}
+	}
+	return all
+}
+
+// batches returns the batches in the queues, queue by queue.
+func (ws *WorkSet) batches() []*Batch {
+	var batches []*Batch
+	for i := range ws.queues {
+		q := &ws.queues[i]
+		for k := range q.n {
+			batches = append(batches, q.ring[(q.head+k)&uint(len(q.ring)-1)])
+		}
+	}
+	return batches
 }

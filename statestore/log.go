@@ -474,28 +474,7 @@ func (p *plainStore) keep() { p.arena.kept = append(p.arena.kept[:0], p.leave().
 
 // readStates implements saved.
 func (p *plainStore) readStates(r *stateReader) {
-	var chunks [][]uint64
-	if c := p.arena.chunks.Load(); c != nil {
-		chunks = *c
-	}
-	kept := make([]uint32, len(chunks))
-	for kind := r.next(); kind != 0; kind = r.next() {
-		if kind != sectionRecords || len(chunks) == 0 {
-			r.wrong("a section of another store")
-			return
-		}
-		i := r.number(uint64(len(chunks) - 1))
-		from := r.number(uint64(len(chunks[i])))
-		to := r.number(uint64(len(chunks[i])))
-		if r.err == nil && (from != uint64(kept[i]) || to < from) {
-			r.wrong("a chunk that does not go on")
-		}
-		if r.err != nil {
-			return
-		}
-		r.bytes(asBytes(chunks[i][from:to]))
-		kept[i] = uint32(to)
-	}
+	chunks, kept := p.readRecords(r)
 	if r.err != nil {
 		return
 	}
@@ -547,6 +526,32 @@ func (p *plainStore) readStates(r *stateReader) {
 	if states < p.Len() {
 		r.wrong("not all of the states")
 	}
+}
+
+// readRecords reads the chunks of records, and returns them with how much of each was read.
+func (p *plainStore) readRecords(r *stateReader) (chunks [][]uint64, kept []uint32) {
+	if c := p.arena.chunks.Load(); c != nil {
+		chunks = *c
+	}
+	kept = make([]uint32, len(chunks))
+	for kind := r.next(); kind != 0; kind = r.next() {
+		if kind != sectionRecords || len(chunks) == 0 {
+			r.wrong("a section of another store")
+			return nil, nil
+		}
+		i := r.number(uint64(len(chunks) - 1))
+		from := r.number(uint64(len(chunks[i])))
+		to := r.number(uint64(len(chunks[i])))
+		if r.err == nil && (from != uint64(kept[i]) || to < from) {
+			r.wrong("a chunk that does not go on")
+		}
+		if r.err != nil {
+			return nil, nil
+		}
+		r.bytes(asBytes(chunks[i][from:to]))
+		kept[i] = uint32(to)
+	}
+	return chunks, kept
 }
 
 // writeStates implements saved.

@@ -193,23 +193,18 @@ func (t *treeStore) addProfile(sh *shape, l *layout, numbers *[maxSlots]uint32) 
 		return
 	}
 	k := len(sh.parts)
-	type open struct {
-		slot   int
-		lo, hi int // the parts that it comprises
-		need   int // bits
-	}
 	states := bits.Len64(t.Len()) + 1
 	need := func(slot int) int {
 		return bits.Len32(max(numbers[slot], t.tableOf(sh, l, slot).count()))
 	}
 	// The numbers in use: the parts' and, in place of merged ones, the merges'.
-	var slots []open
+	var slots []openSlot
 	for i := range k {
-		slots = append(slots, open{i, i, i + 1, need(i)})
+		slots = append(slots, openSlot{i, i, i + 1, need(i)})
 	}
 	nl := &layout{direct: l.direct, merges: l.merges, profiles: l.profiles}
 	join := func(i, slot, need int) {
-		slots[i] = open{slot, slots[i].lo, slots[i+1].hi, need}
+		slots[i] = openSlot{slot, slots[i].lo, slots[i+1].hi, need}
 		slots = append(slots[:i+1], slots[i+2:]...)
 	}
 	for j, m := range l.merges {
@@ -260,23 +255,7 @@ func (t *treeStore) addProfile(sh *shape, l *layout, numbers *[maxSlots]uint32) 
 	}
 	p := profile{class: class << idsBits, merges: len(nl.merges)}
 	if ok {
-		// Spread the bits that are left, more to those that have more already.
-		left, weight := idsBits, 0
-		for _, s := range slots {
-			left -= s.need
-			weight += s.need + 1
-		}
-		for i, s := range slots {
-			more := left * (s.need + 1) / weight
-			if i == len(slots)-1 {
-				more = left
-			}
-			left -= more
-			weight -= s.need + 1
-			p.slots = append(p.slots, uint8(s.slot))
-			p.widths = append(p.widths, uint8(min(s.need+more, 32)))
-			p.room |= uint64(p.widths[i]) << (8 * i)
-		}
+		p.spread(slots)
 		p.place(k)
 		p.room |= highBits
 	} else {
@@ -293,6 +272,34 @@ func (t *treeStore) addProfile(sh *shape, l *layout, numbers *[maxSlots]uint32) 
 			profile: &nl.profiles[len(nl.profiles)-1]})
 	}
 	sh.layout.Store(nl)
+}
+
+// openSlot is a slot of a profile that is being made.
+type openSlot struct {
+	slot   int
+	lo, hi int // the parts that it comprises
+	need   int // bits
+}
+
+// spread makes the slots those of a profile: the bits that are left are spread, more to those that
+// have more already.
+func (p *profile) spread(slots []openSlot) {
+	left, weight := idsBits, 0
+	for _, s := range slots {
+		left -= s.need
+		weight += s.need + 1
+	}
+	for i, s := range slots {
+		more := left * (s.need + 1) / weight
+		if i == len(slots)-1 {
+			more = left
+		}
+		left -= more
+		weight -= s.need + 1
+		p.slots = append(p.slots, uint8(s.slot))
+		p.widths = append(p.widths, uint8(min(s.need+more, 32)))
+		p.room |= uint64(p.widths[i]) << (8 * i)
+	}
 }
 
 // NewSession implements [Store].

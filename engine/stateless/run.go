@@ -29,25 +29,8 @@ const (
 // case returns what it has found so far. An error is either an *engine.OptionError, with a nil
 // result, or it means that the tool itself failed: a panic, or a trace that does not replay.
 func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
-	switch {
-	case o.Workers > maxWorkers:
-		return nil, optionError("%d workers", o.Workers)
-	case int(o.Reduction) >= len(reductionNames):
-		return nil, optionError("reduction %d", o.Reduction)
-	case o.FirstDepth < 0:
-		return nil, optionError("the bound on the depth is negative")
-	case (o.MaxDepth > 0 || o.Deepen) && !o.Reduction.Bounded():
-		return nil, optionError("a search with a bound on the depth cannot use reduction %v: it "+
-			"may miss violations within the bound; use sleep or none, which find them all",
-			o.Reduction)
-	case (o.MaxDepth > 0 || o.Deepen) && o.InvisibleFirst:
-		return nil, optionError("a search with a bound on the depth cannot explore invisible " +
-			"transitions first, because it may miss violations within the bound")
-	case o.Undo > Replay:
-		return nil, optionError("invalid undo mode %d", o.Undo)
-	case o.InvisibleFirst && o.Reduction.dynamic():
-		return nil, optionError("a search that explores invisible transitions first has no " +
-			"dynamic reduction: use none, sleep, persistent or persistent+sleep")
+	if err := o.combine(); err != nil {
+		return nil, err
 	}
 	if o.InvisibleFirst {
 		if _, err := composed.NewVisibility(sys); err != nil {
@@ -94,6 +77,31 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 		err = terr
 	}
 	return res, err
+}
+
+// combine refuses options that make no sense, alone or together.
+func (o *Options) combine() error {
+	switch {
+	case o.Workers > maxWorkers:
+		return optionError("%d workers", o.Workers)
+	case int(o.Reduction) >= len(reductionNames):
+		return optionError("reduction %d", o.Reduction)
+	case o.FirstDepth < 0:
+		return optionError("the bound on the depth is negative")
+	case (o.MaxDepth > 0 || o.Deepen) && !o.Reduction.Bounded():
+		return optionError("a search with a bound on the depth cannot use reduction %v: it "+
+			"may miss violations within the bound; use sleep or none, which find them all",
+			o.Reduction)
+	case (o.MaxDepth > 0 || o.Deepen) && o.InvisibleFirst:
+		return optionError("a search with a bound on the depth cannot explore invisible " +
+			"transitions first, because it may miss violations within the bound")
+	case o.Undo > Replay:
+		return optionError("invalid undo mode %d", o.Undo)
+	case o.InvisibleFirst && o.Reduction.dynamic():
+		return optionError("a search that explores invisible transitions first has no " +
+			"dynamic reduction: use none, sleep, persistent or persistent+sleep")
+	}
+	return nil
 }
 
 func optionError(format string, args ...any) error {
@@ -194,19 +202,27 @@ func (e *explorer) search(res *Result) error {
 			e.tree.Load().unclaim()
 			keep.Write(e.save)
 		}
-		if !e.o.Deepen || res.CutExecutions == 0 || e.bound == e.o.MaxDepth || e.stopping.Load() {
+		if !e.deepen(res) {
 			return nil
-		}
-		e.bound *= 2
-		if e.o.MaxDepth > 0 {
-			e.bound = min(e.bound, e.o.MaxDepth)
-		}
-		e.before.transitions = res.Transitions
-		for _, w := range e.workers {
-			w.counts = counts{}
 		}
 		e.begin()
 	}
+}
+
+// deepen prepares the next round with twice the bound. It reports whether there is one.
+func (e *explorer) deepen(res *Result) bool {
+	if !e.o.Deepen || res.CutExecutions == 0 || e.bound == e.o.MaxDepth || e.stopping.Load() {
+		return false
+	}
+	e.bound *= 2
+	if e.o.MaxDepth > 0 {
+		e.bound = min(e.bound, e.o.MaxDepth)
+	}
+	e.before.transitions = res.Transitions
+	for _, w := range e.workers {
+		w.counts = counts{}
+	}
+	return true
 }
 
 // begin begins a round with nothing explored: a search that is stopped at once must not be saved

@@ -90,29 +90,7 @@ func (g *graph) reduceBySimulation(reverse bool) *graph {
 		return g
 	}
 	rel := g.simulation(reverse)
-	// One member of each class is enough, since the classes that it does not reach
-	// it surpasses: the one with the fewest edges on the side that counts.
-	degree := make([]int, n)
-	for q, es := range g.out {
-		for _, e := range es {
-			if reverse {
-				degree[e.dst]++
-			} else {
-				degree[q]++
-			}
-		}
-	}
-	class := make([]int, n)
-	for p := range n {
-		best := p
-		for q := range n {
-			if rel[p][q] && rel[q][p] && (degree[q] < degree[best] || degree[q] == degree[best] &&
-				q < best) {
-				best = q
-			}
-		}
-		class[p] = best
-	}
+	class := g.representatives(rel, reverse)
 	r := &graph{m: g.m, init: class[g.init], sets: g.sets, out: make([][]edge, n), final: g.final}
 	for q, es := range g.out {
 		for _, e := range es {
@@ -144,6 +122,34 @@ func (g *graph) reduceBySimulation(reverse bool) *graph {
 		}
 	}
 	return r.trim()
+}
+
+// representatives returns one member of each class, by state. One is enough, since the classes that
+// it does not reach it surpasses: the one with the fewest edges on the side that counts.
+func (g *graph) representatives(rel [][]bool, reverse bool) []int {
+	n := len(g.out)
+	degree := make([]int, n)
+	for q, es := range g.out {
+		for _, e := range es {
+			if reverse {
+				degree[e.dst]++
+			} else {
+				degree[q]++
+			}
+		}
+	}
+	class := make([]int, n)
+	for p := range n {
+		best := p
+		for q := range n {
+			if rel[p][q] && rel[q][p] && (degree[q] < degree[best] || degree[q] == degree[best] &&
+				q < best) {
+				best = q
+			}
+		}
+		class[p] = best
+	}
+	return class
 }
 
 // pruneReverse takes from each edge what a simulating state reads to the same target.

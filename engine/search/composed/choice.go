@@ -377,6 +377,12 @@ func (c *choice) expand(x *Expander, v search.Visitor, cover search.Coverer) {
 		}
 		return
 	}
+	c.expandPersistent(x, v, cover, asleep)
+}
+
+// expandPersistent explores a persistent set, and all if it leads to nothing new.
+func (c *choice) expandPersistent(x *Expander, v search.Visitor, cover search.Coverer,
+	asleep threads) {
 	for t := range c.next {
 		if !asleep.has(t) {
 			c.next[t].Weight = c.first[t+1] - c.first[t]

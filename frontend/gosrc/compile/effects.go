@@ -265,40 +265,8 @@ func (e *effects) used(v ssa.Value, seen map[ssa.Value]bool) bool {
 				return true
 			}
 		case ssa.CallInstruction:
-			c := i.Common()
-			if b, ok := c.Value.(*ssa.Builtin); ok {
-				switch b.Name() {
-				case "append", "clear", "close", "copy", "delete":
-					if c.Args[0] == v {
-						return true
-					}
-				}
-				continue
-			}
-			if !refers(v.Type(), 0) {
-				continue
-			}
-			var callees []*ssa.Function
-			first := 0
-			switch f := c.StaticCallee(); {
-			case c.IsInvoke():
-				callees, first = e.named(c.Method.Name()), 1
-				if c.Value == v && slices.ContainsFunc(callees, func(f *ssa.Function) bool {
-					return e.changes(parameter{f, 0})
-				}) {
-					return true
-				}
-			case f == nil:
+			if e.usedBy(i.Common(), v) {
 				return true
-			default:
-				callees = []*ssa.Function{f}
-			}
-			for k, a := range c.Args {
-				if a == v && slices.ContainsFunc(callees, func(f *ssa.Function) bool {
-					return e.changes(parameter{f, first + k})
-				}) {
-					return true
-				}
 			}
 		case *ssa.DebugRef, *ssa.If, *ssa.BinOp, *ssa.Panic:
 		case ssa.Value: // something that comes from it
@@ -312,6 +280,46 @@ func (e *effects) used(v ssa.Value, seen map[ssa.Value]bool) bool {
 		}
 	}
 	return false
+}
+
+// usedBy is used for a call with the value.
+func (e *effects) usedBy(c *ssa.CallCommon, v ssa.Value) bool {
+	if b, ok := c.Value.(*ssa.Builtin); ok {
+		switch b.Name() {
+		case "append", "clear", "close", "copy", "delete":
+			return c.Args[0] == v
+		}
+		return false
+	}
+	if !refers(v.Type(), 0) {
+		return false
+	}
+	var callees []*ssa.Function
+	first := 0
+	switch f := c.StaticCallee(); {
+	case c.IsInvoke():
+		callees, first = e.named(c.Method.Name()), 1
+		if c.Value == v && e.anyChanges(callees, 0) {
+			return true
+		}
+	case f == nil:
+		return true
+	default:
+		callees = []*ssa.Function{f}
+	}
+	for k, a := range c.Args {
+		if a == v && e.anyChanges(callees, first+k) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyChanges tells whether one of the functions changes what parameter k refers to.
+func (e *effects) anyChanges(fns []*ssa.Function, k int) bool {
+	return slices.ContainsFunc(fns, func(f *ssa.Function) bool {
+		return e.changes(parameter{f, k})
+	})
 }
 
 // invoke records a call of a method of an unknown type, and returns which it may be.

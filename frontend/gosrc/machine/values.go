@@ -443,37 +443,9 @@ func typeText(t types.Type, qualify func(*types.Package) string) string {
 	case *types.Signature:
 		return "func" + signature(t)
 	case *types.Struct:
-		var s []string
-		for i := range t.NumFields() {
-			f := t.Field(i)
-			x := text(f.Type())
-			if !f.Embedded() {
-				x = f.Name() + " " + x
-			}
-			if tag := t.Tag(i); tag != "" {
-				x += " " + strconv.Quote(tag)
-			}
-			s = append(s, x)
-		}
-		if len(s) == 0 {
-			return "struct {}"
-		}
-		return "struct { " + strings.Join(s, "; ") + " }"
+		return structText(t, text)
 	case *types.Interface:
-		var s []string
-		for i := range t.NumMethods() {
-			m := t.Method(i)
-			name := m.Name()
-			if !m.Exported() && m.Pkg() != nil {
-				name = m.Pkg().Name() + "." + name
-			}
-			s = append(s, name+signature(m.Type().(*types.Signature)))
-		}
-		if len(s) == 0 {
-			return "interface {}"
-		}
-		slices.Sort(s)
-		return "interface { " + strings.Join(s, "; ") + " }"
+		return interfaceText(t, signature)
 	case *types.Named:
 		s := t.Obj().Name()
 		if pkg := t.Obj().Pkg(); pkg != nil {
@@ -494,4 +466,40 @@ func typeText(t types.Type, qualify func(*types.Package) string) string {
 		return s
 	}
 	return t.String()
+}
+
+func structText(t *types.Struct, text func(types.Type) string) string {
+	var s []string
+	for i := range t.NumFields() {
+		f := t.Field(i)
+		x := text(f.Type())
+		if !f.Embedded() {
+			x = f.Name() + " " + x
+		}
+		if tag := t.Tag(i); tag != "" {
+			x += " " + strconv.Quote(tag)
+		}
+		s = append(s, x)
+	}
+	if len(s) == 0 {
+		return "struct {}"
+	}
+	return "struct { " + strings.Join(s, "; ") + " }"
+}
+
+func interfaceText(t *types.Interface, signature func(*types.Signature) string) string {
+	var s []string
+	for i := range t.NumMethods() {
+		m := t.Method(i)
+		name := m.Name()
+		if !m.Exported() && m.Pkg() != nil {
+			name = m.Pkg().Name() + "." + name
+		}
+		s = append(s, name+signature(m.Type().(*types.Signature)))
+	}
+	if len(s) == 0 {
+		return "interface {}"
+	}
+	slices.Sort(s)
+	return "interface { " + strings.Join(s, "; ") + " }"
 }

@@ -311,13 +311,6 @@ func (r *renamer) alone(rank []int32) bool {
 	}
 	r.tied = append(r.tied[:0], make([]bool, r.names)...)
 	r.with = append(r.with[:0], make([]int32, len(rank))...)
-	const several = -1
-	either := func(one, other int32) int32 {
-		if one == 0 {
-			return other
-		}
-		return several
-	}
 	all := true
 	tie := func(joined []int32) {
 		for _, v := range joined {
@@ -351,6 +344,17 @@ func (r *renamer) alone(rank []int32) bool {
 		}
 	}
 	return all || sabotage.Is("names/tied")
+}
+
+// several stands for more than one name, 0 for none.
+const several = -1
+
+// either returns what two threads or names have in common: the one, or several.
+func either(one, other int32) int32 {
+	if one == 0 {
+		return other
+	}
+	return several
 }
 
 // twins reports whether exchanging two names gives the same state, except for the order of
