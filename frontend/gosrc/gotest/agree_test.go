@@ -244,6 +244,25 @@ func TestAgreeOnMutants(t *testing.T) {
 	agreeOn(t, names, texts)
 }
 
+// TestAgreeOnTimed: and on generated programs that sleep, start timers and wait with time-outs,
+// every other one in a bubble of testing/synctest.
+func TestAgreeOnTimed(t *testing.T) {
+	if !sample.Long() {
+		t.Skip("compiles Go's library once: -long")
+	}
+	const head = "package k\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n" +
+		"\t\"testing/synctest\"\n\t\"time\"\n)\n\nvar _ = synctest.Wait\n\n"
+	texts, names := map[string]string{}, []string{}
+	for i := range sample.Of(uint64(1), 1, 60) {
+		seed := *agreeFirst + i
+		p := gogen.NewTimed(rand.New(rand.NewPCG(seed, 8)), seed%2 == 0, 1+int(seed%5)/2, 3)
+		name := fmt.Sprint(seed)
+		texts[name] = head + p.Source("TestK")
+		names = append(names, name)
+	}
+	agreeOn(t, names, texts)
+}
+
 // TestAgreeOnGenerated: and on generated concurrent programs.
 func TestAgreeOnGenerated(t *testing.T) {
 	if !sample.Long() {

@@ -167,7 +167,7 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		res.Tests = []machine.TestRun{{Name: r.n.Test, Skipped: true, Why: skipReason(why)}}
 	}
 	if r.sys != nil {
-		res.Outside = r.sys.Outside()
+		res.Outside, res.Fixed = r.sys.Outside(), r.sys.Fixed()
 	}
 	var diverged *native.Diverged
 	var broken *native.RuntimeFailed

@@ -44,8 +44,9 @@ const (
 	OpTimer        // a timer fires
 	OpTimerSet     // a timer is made, reset or stopped
 	OpYield        // runtime.Gosched
-	OpBubble       // synctest.Wait, or the end of a bubble
+	OpBubble       // synctest.Wait, or the beginning or end of a bubble
 	OpOutside      // waits for what is outside: a socket, a file, a process
+	OpClock        // reads the clock
 	numOps
 )
 
@@ -67,7 +68,9 @@ type Pending struct {
 	// If the operation has several enabled alternatives, they are those of alternative 0.
 	Accesses []system.Access
 	// Alts are the accesses of the alternatives from 1 on.
-	Alts  [][]system.Access
+	Alts [][]system.Access
+	// Scans: it is also read which threads exist, so what it is depends on all that were created.
+	Scans bool
 	AtEnd bool // it may wait forever without that being a deadlock or a leak
 	Early bool // an alarm that would go off though somebody else can run
 	Ended bool
@@ -92,6 +95,7 @@ type Step struct {
 	// After has each thread whose Pending the step has changed, itself and new ones included.
 	After   []Pending
 	Created bool  // it has created a thread
+	Scans   bool  // as that of Pending
 	Now     int64 // the virtual clock behind the step, in nanoseconds
 	Failure *Failure
 	Pos     system.Pos
@@ -148,6 +152,8 @@ type Execution struct {
 	Output  []byte
 	// Outside names what was used that is not under control, such as real sockets.
 	Outside []string
+	// Fixed names choices of the run-time of which one alternative was taken.
+	Fixed []string
 	// WroteOutside: memory that existed before the test began was written.
 	WroteOutside bool
 	// Hash is a hash of everything that happened: equal choices must give equal hashes.

@@ -38,19 +38,26 @@
 //
 // # What is under control
 //
-//   - Time: it stands except when an alarm goes off. Each sleep and each timer is a thread
-//     that may go on when no alarm is due earlier.
+//   - Time: it passes when an alarm goes off. Each sleep and each timer is a thread that may go on
+//     when no alarm is due earlier. A goroutine that reads the clock has a point, and sees the
+//     time that has passed plus a nanosecond for each step that happened before, which is the
+//     same in equivalent executions. If it reads the clock in one place again and again, time
+//     passes there. In a bubble of testing/synctest an alarm goes off only when nobody there can
+//     run; the goroutines of a bubble bear a mark of ours, not that of the run-time.
 //   - Map iteration, hash seeds, math/rand: each goroutine draws from a sequence of its own.
 //     A sync.Pool of the program gives back what was put into it last, those of the library
 //     keep nothing.
 //   - Goroutines of package initializers and of TestMain: each execution starts them anew.
-//   - The garbage collector: it never runs within an execution, whose memory is limited
-//     ([Limits]); between executions in one process it runs when the heap has grown. Finalizers
-//     and cleanups never run.
+//   - The garbage collector: within an execution it runs when a goroutine is about to allocate
+//     and 32 MiB were allocated since the last time, while all goroutines stand. The program
+//     cannot see it: its finalizers and cleanups never run, weak pointers keep what they point to,
+//     pools keep what they have, stacks do not shrink. Locations and the shadow memory
+//     of objects that have gone are forgotten, so an object that comes to lie at the same address
+//     has nothing in common with them. The collector does not run while somebody waits for the
+//     network poller, and not at places where the run-time forbids it.
 //
 // What is not: real files, sockets and processes. A system call sets [Execution.Outside], and a
-// goroutine that the network poller has woken goes on at once. Bubbles of testing/synctest
-// are refused: such an execution ends with [TooLarge] and says so.
+// goroutine that the network poller has woken goes on at once.
 //
 // # Executions begin equal
 //

@@ -478,6 +478,162 @@ func TestEnds(t *testing.T) {
 	})
 }
 
+const garbage = `package a
+
+import (
+	"bytes"
+	"encoding/json"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+	"weak"
+)
+
+type node struct {
+	next *node
+	mu   sync.Mutex
+	n    int
+	buf  [1 << 12]byte
+}
+
+// TestLists: what is reachable stays, and an object at the address of an earlier one has nothing in
+// common with it.
+func TestLists(t *testing.T) {
+	var wg sync.WaitGroup
+	c := make(chan *node)
+	for id := range 3 {
+		wg.Go(func() {
+			var list *node
+			for i := range 2000 {
+				x := &node{n: id}
+				x.buf[i] = byte(id)
+				if i%500 == 0 {
+					x.mu.Lock()
+					x.next, list = list, x
+					x.mu.Unlock()
+				}
+			}
+			c <- list
+		})
+	}
+	go func() { wg.Wait(); close(c) }()
+	for x := range c {
+		n := 0
+		for y := x; y != nil; y = y.next {
+			n++
+			if y.n != x.n {
+				t.Fatal(y.n, x.n)
+			}
+		}
+		if n != 4 {
+			t.Fatal(n)
+		}
+	}
+}
+
+func TestSmall(t *testing.T) {
+	m := map[int]string{}
+	for i := range 200 {
+		m[i] = "value"
+	}
+	want, _ := json.Marshal(m)
+	for range 200 {
+		got, err := json.Marshal(m)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatal(err)
+		}
+		var x map[int]string
+		if err := json.Unmarshal(got, &x); err != nil || len(x) != len(m) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func waste() {
+	for range 20 {
+		_ = append([]byte(nil), make([]byte, 1<<20)...)
+	}
+}
+
+func TestUnseen(t *testing.T) {
+	var mu sync.Mutex
+	gone := false
+	func() {
+		runtime.SetFinalizer(&node{}, func(*node) { gone = true })
+		runtime.AddCleanup(&node{}, func(int) { gone = true }, 1)
+	}()
+	p := weak.Make(&node{n: 7})
+	late := make(chan int, 1)
+	time.AfterFunc(time.Hour, func() { late <- 7 })
+	pool := sync.Pool{}
+	pool.Put(&node{n: 7})
+	waste()
+	mu.Lock()
+	mu.Unlock()
+	waste()
+	if gone || p.Value() == nil || p.Value().n != 7 || <-late != 7 || pool.Get() == nil {
+		t.Fatal("the collector was seen")
+	}
+}
+
+func TestStillRaces(t *testing.T) {
+	waste()
+	x, done := new(int), make(chan bool)
+	go func() {
+		waste()
+		*x++
+		close(done)
+	}()
+	waste()
+	*x++
+	<-done
+}
+`
+
+// TestCollects: executions in which much more is allocated than they may keep.
+func TestCollects(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{
+		Package: ".", Dir: module(t, "1.26", map[string]string{"a_test.go": garbage})})
+	for _, c := range []struct {
+		test, message string
+		end           native.End
+	}{
+		{"TestLists", "", native.Passed},
+		{"TestSmall", "", native.Passed},
+		{"TestUnseen", "", native.Passed},
+		{"TestStillRaces", "data race", native.Crashed},
+	} {
+		t.Run(c.test, func(t *testing.T) {
+			hashes := map[uint64]bool{}
+			for _, mode := range []native.Mode{native.Auto, native.Fork, native.Fresh} {
+				p, err := b.Start(c.test, mode, native.Limits{Memory: 160 << 20,
+					Step: time.Minute})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for seed := range uint64(4) {
+					x, err := p.Run(t.Context(), nil, native.Policy{Kind: native.Random,
+						Seed: seed / 2})
+					if err != nil {
+						t.Fatal(mode, err)
+					}
+					if x.End != c.end || x.Failure != nil &&
+						!strings.Contains(x.Failure.Message, c.message) {
+						t.Fatalf("mode %d: end %d, %+v", mode, x.End, x.Failure)
+					}
+					hashes[x.Hash] = true
+				}
+				p.Close()
+			}
+			if len(hashes) > 2 {
+				t.Errorf("equal choices of two kinds give %d different executions", len(hashes))
+			}
+		})
+	}
+}
+
 // BenchmarkFive is executions of five goroutines around a mutex and a channel.
 func BenchmarkFive(b *testing.B) {
 	if !sample.Long() {

@@ -6,7 +6,8 @@ var opNames = [...]string{"", "starts", "go", "send", "receive", "select", "clos
 	"Cond.Wait", "Cond.Wait", "Cond.Signal",
 	"Cond.Broadcast", "atomic load", "atomic store", "atomic update", "Map or Pool", "Sleep",
 	"timer",
-	"timer", "Gosched", "synctest.Wait", "outside"}
+	"timer", "Gosched", "bubble", "outside",
+	"reads the clock"}
 
 // String returns the name of the operation.
 func (o Op) String() string {

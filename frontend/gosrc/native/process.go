@@ -35,6 +35,7 @@ type process struct {
 	stacks  map[uint32][]uint64
 	threads []int32 // numbers by the numbers in this execution
 	locs    []system.Loc
+	kinds   []uint32 // of locs
 	x       Execution
 }
 
@@ -73,7 +74,7 @@ func (p *process) start() error {
 	// Without invalidptr=0 a stack could not grow where an access is looked at: a variable of many
 	// words that is about to be written counts as one that holds pointers there already.
 	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1",
-		"GODEBUG=asyncpreemptoff=1,invalidptr=0", "GOGC=off", "GOMEMLIMIT=off",
+		"GODEBUG=asyncpreemptoff=1,invalidptr=0,gcshrinkstackoff=1", "GOGC=off", "GOMEMLIMIT=off",
 		"GOTRACEBACK=single", "PWD="+p.b.pkgDir)
 	c.ExtraFiles = []*os.File{inR, outW}
 	ownGroup(c)
@@ -314,6 +315,12 @@ const (
 var failKinds = map[uint32]system.ViolationKind{failRace: "race", failPanic: "panic",
 	failFatal: "fatal", failTest: "failed", failExit: "exit", failLimit: "limit"}
 
+// fixed are the names of choices of which one alternative is taken, as those of package machine.
+var fixed = [...]string{"the order in which maps are ranged over", "random numbers",
+	"what sync.Pool keeps (all)",
+	"when a goroutine that has nothing left to do is gone (at once)",
+	"how often a loop reads the clock before time passes"}
+
 // userThrows are how those errors of the run-time begin that are faults of the program, though the
 // run-time does not report them as such, by its function fatal.
 var userThrows = []string{"stack overflow", "out of memory", "runtime: out of memory",
@@ -378,20 +385,28 @@ func words(r []uint32) []uint64 {
 	return pcs
 }
 
-func (p *process) accesses(r []uint32) ([]system.Access, error) {
-	as := make([]system.Access, len(r))
+// The kinds of locations that matter here; see overlay/runtime_sched.go.txt.
+const (
+	locExists = 8
+	locEntry  = 14
+)
+
+// accesses returns what a record says about accesses, and whether one reads which threads exist.
+func (p *process) accesses(r []uint32) (as []system.Access, scans bool, err error) {
+	as = make([]system.Access, len(r))
 	for i, w := range r {
 		if int(w>>1) >= len(p.locs) {
-			return nil, fmt.Errorf("an access to location %d of %d", w>>1, len(p.locs))
+			return nil, false, fmt.Errorf("an access to location %d of %d", w>>1, len(p.locs))
 		}
 		as[i] = system.Access{Loc: p.locs[w>>1], Write: w&1 == 1}
+		scans = scans || w&1 == 0 && p.kinds[w>>1] == locExists
 	}
-	return as, nil
+	return as, scans, nil
 }
 
 // read reads what an execution tells.
 func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, error) {
-	p.threads, p.locs = p.threads[:0], p.locs[:0]
+	p.threads, p.locs, p.kinds = p.threads[:0], p.locs[:0], p.kinds[:0]
 	p.x = Execution{First: p.x.First[:0], Steps: p.x.Steps[:0]}
 	x := &p.x
 	var failure *Failure
@@ -433,18 +448,20 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 			if o := word(r[1:]); o != 0 {
 				n.creator, n.seq = p.threads[o>>30&(1<<14-1)], uint32(o&(1<<30-1))
 			}
-			if n.kind >= 12 { // shares
+			if n.kind >= locEntry { // shares
 				n.sub = uint64(p.threads[n.sub>>16])<<16 | n.sub&0xffff
 			}
 			p.locs = append(p.locs, system.Loc(p.b.locs.Number(n)))
+			p.kinds = append(p.kinds, n.kind)
 		case recStack:
 			p.stacks[r[0]] = words(r[1:])
 		case recStep:
 			var as []system.Access
+			var scans bool
 			var values []uint64
 			if len(r) > 8 {
 				rest := r[9+r[8]:]
-				if as, err = p.accesses(r[9 : 9+r[8]]); err != nil {
+				if as, scans, err = p.accesses(r[9 : 9+r[8]]); err != nil {
 					return nil, nil, err
 				}
 				values = make([]uint64, len(as))
@@ -457,7 +474,8 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 			x.Steps = append(x.Steps, Step{Choice: Choice{p.threads[r[0]], int32(r[1])},
 				Op: Op(r[2]), Created: r[2]>>8&1 == 1, Values: values,
 				Now: int64(word(r[4:])), Hash: word(r[6:]), Accesses: as,
-				Pos: p.b.symbols.pos(p.stacks[r[3]])})
+				Scans: scans && Op(r[2]) != OpStart,
+				Pos:   p.b.symbols.pos(p.stacks[r[3]])})
 		case recPending:
 			list := &x.First
 			if n := len(x.Steps); n > 0 {
@@ -467,16 +485,18 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 				*list = append(*list, Pending{Thread: p.threads[r[0]], Ended: true})
 				break
 			}
-			as, err := p.accesses(r[7 : 7+r[6]])
+			as, scans, err := p.accesses(r[7 : 7+r[6]])
 			if err != nil {
 				return nil, nil, err
 			}
 			if r[1]>>19&1 == 1 {
 				last := &(*list)[len(*list)-1]
 				last.Alts = append(last.Alts, as)
+				last.Scans = last.Scans || scans
 				break
 			}
 			q := Pending{Thread: p.threads[r[0]], Op: Op(r[1]), Enabled: int32(r[2]), Accesses: as,
+				Scans: scans && Op(r[1]) != OpStart,
 				AtEnd: r[1]>>17&1 == 1, Early: r[1]>>18&1 == 1, Deadline: int64(word(r[4:])),
 				Pos: p.b.symbols.pos(p.stacks[r[3]])}
 			q.Sleeps = q.Op == OpSleep && strings.HasSuffix(q.Pos.File, "_test.go") &&
@@ -538,6 +558,11 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 			x.WroteOutside = r[1]&1 != 0
 			if r[1]&2 != 0 {
 				x.Outside = []string{"files, sockets or processes"}
+			}
+			for i, what := range fixed {
+				if r[1]>>(8+i)&1 == 1 {
+					x.Fixed = append(x.Fixed, what)
+				}
 			}
 			if r[1]&8 != 0 {
 				defer clear(p.stacks)

@@ -50,10 +50,19 @@ var rules = []rule{
 		code: `if cporOn { if done, was := cporSetTimer(t, 0, 0, false); done { return was } }`},
 	{file: "runtime/time.go", name: "resetTimer",
 		code: `if cporOn { if done, was := cporSetTimer(t, when, period, true); done { return was } }`},
+	{file: "time/time.go", name: "Now", code: `cporClock()`},
+	{file: "time/time.go", name: "Since", code: `if t.wall&hasMonotonic != 0 { cporClock() }`},
+	{file: "time/time.go", name: "Until", code: `if t.wall&hasMonotonic != 0 { cporClock() }`},
 	{file: "runtime/time_fake.go", name: "write",
 		code: `if fd == 1 || fd == 2 { if cporWrite(fd, p, n) { return n }; return write1(fd, p, n) }`},
 
-	{file: "runtime/synctest.go", name: "synctestRun", code: `if cporOn { cporSynctest() }`},
+	// A test in a bubble is the test itself.
+	{file: "testing/synctest/synctest.go", name: "Test",
+		code: `if cporRun(func() { f(t) }) { return }`, optional: true},
+	{file: "runtime/synctest.go", name: "synctestRun",
+		code: `if cporOn && cporBubbleRun(f) { return }`},
+	{file: "runtime/synctest.go", name: "synctestWait",
+		code: `if cporOn && cporBubbleWaits() { return }`},
 
 	// Outside.
 	{file: "runtime/proc.go", name: "entersyscall", code: `if cporOn { cporOutside = true }`},
@@ -66,11 +75,21 @@ var rules = []rule{
 
 	// What differs from run to run.
 	{file: "runtime/rand.go", name: "rand", code: `if x, ok := cporDraw(); ok { return x }`},
+	{file: "internal/runtime/maps/table.go", name: "(*Iter).Init",
+		code: `if m != nil && m.used > 1 { cporRanges() }`},
 	{file: "runtime/rand.go", name: "cheaprand", code: `if cporOn { return 1 }`},
 	{file: "runtime/rand.go", name: "randinit", code: `startupRand = cporStartup[:]`},
 	{file: "runtime/panic.go", name: "newdefer",
 		code: `if cporOn { d := new(_defer); d.heap = true; return d }`},
 	{file: "runtime/mgc.go", name: "GC", code: `if cporOn { return }`},
+	{file: "runtime/malloc.go", name: "mallocgc",
+		code: `if cporOn && cporAllocated+int64(size) > cporCollectAt { cporCollect() }`},
+	{file: "runtime/mheap.go", name: "internal_weak_runtime_registerWeakPointer",
+		code: `if cporOn { cporNewPin(p) }`},
+	{file: "runtime/mfinal.go", name: "queuefinalizer",
+		code: `if cporDropsFinal(fn.fn) { return }`},
+	{file: "runtime/mcleanup.go", name: "(*cleanupQueue).enqueue",
+		code: `if cporDriver != nil { return }`, optional: true},
 	{file: "runtime/mfinal.go", name: "createfing", code: `if cporOn { return }`},
 	{file: "runtime/mcleanup.go", name: "(*cleanupQueue).createGs", code: `if cporOn { return }`,
 		optional: true},
@@ -165,11 +184,15 @@ var added = [][2]string{
 	{"runtime/cpor_sched.go", "runtime_sched.go.txt"},
 	{"runtime/cpor_clocks.go", "runtime_clocks.go.txt"},
 	{"runtime/cpor_tell.go", "runtime_tell.go.txt"},
+	{"runtime/cpor_collect.go", "runtime_collect.go.txt"},
 	{"internal/sync/cpor.go", "sync_cpor.go.txt"},
 	{"sync/cpor.go", "sync_cpor.go.txt"},
 	{"sync/cpor_map.go", "sync_map.go.txt"},
 	{"sync/cpor_pool.go", "sync_pool.go.txt"},
 	{"sync/atomic/cpor.go", "sync_cpor.go.txt"},
+	{"testing/synctest/cpor.go", "synctest_cpor.go.txt"},
+	{"time/cpor.go", "time_cpor.go.txt"},
+	{"internal/runtime/maps/cpor.go", "maps_cpor.go.txt"},
 	{"testing/cpor.go", "testing_cpor.go.txt"},
 }
 

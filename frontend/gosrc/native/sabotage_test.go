@@ -104,8 +104,8 @@ var faults = []struct{ name, file, old, new string }{
 	{
 		"the hash of a step leaves out its accesses",
 		"tell",
-		"		h = cporMix(h, cporLocs[a>>1].hash^uint64(a&1))",
-		"		h = cporMix(h, cporLocs[a>>1].hash^uint64(a&1))\n		if FAULT { h = uint64(cporGen) | 1 }",
+		"		h += cporMix(cporLocs[a>>1].hash, uint64(a&1))",
+		"		h += cporMix(cporLocs[a>>1].hash, uint64(a&1))\n		if FAULT { h = uint64(cporGen) | 1 }",
 	},
 	{
 		"values of locks are always equal",

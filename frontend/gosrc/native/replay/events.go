@@ -27,6 +27,9 @@ type event struct {
 	crash  bool              // nothing can happen behind it
 	pos    system.Pos
 	hash   uint64 // native.Step.Hash
+	alarms uint64 // of an alarm: as pending.alarms
+	scans  bool   // it was looked which threads there are:
+	there  uint64 // Machine.there
 
 	known
 }
@@ -64,6 +67,8 @@ type pending struct {
 	// A step that sets one and a step that lets one go off both access the clock, so none of this
 	// is a further access.
 	alarms uint64
+	scans  bool // it was looked which threads there are: Machine.there
+	there  uint64
 	op     native.Op
 	pos    system.Pos
 	text   string

@@ -20,6 +20,7 @@ type Machine struct {
 	version  []*version // by location; nil: zero
 	now      int64      // what the clock shows
 	alarms   uint64     // a hash of the set of events that have set an alarm or let one go off
+	there    uint64     // a hash of the set of threads that were created
 	fired    int        // how many alarms have gone off
 	dead     bool       // the process would have ended
 	over     bool       // the execution has ended quietly
@@ -49,7 +50,7 @@ type undo struct {
 	version *version
 	at      *place
 	now     int64
-	alarms  uint64
+	hash    uint64
 }
 
 type undoKind uint8
@@ -64,6 +65,7 @@ const (
 	undoFired
 	undoDead
 	undoAlarms
+	undoThere
 )
 
 // Stop is the value of a panic that ends a search: an execution could not be made.
@@ -164,7 +166,9 @@ func (m *Machine) Rewind(mark system.Mark) {
 		case undoDead:
 			m.dead = false
 		case undoAlarms:
-			m.alarms = u.alarms
+			m.alarms = u.hash
+		case undoThere:
+			m.there = u.hash
 		}
 	}
 	m.log = m.log[:mark]
@@ -216,7 +220,7 @@ func (m *Machine) find(t int) *pending {
 }
 
 func (m *Machine) fits(p *pending) bool {
-	if p.alarm && p.alarms != m.alarms {
+	if p.alarm && p.alarms != m.alarms || p.scans && p.there != m.there {
 		return false
 	}
 	for i := range p.acc {
@@ -238,6 +242,9 @@ func (m *Machine) event(t int, alt int32) *event {
 }
 
 func (m *Machine) follows(ev *event) bool {
+	if alarm(ev.op) && ev.alarms != m.alarms || ev.scans && ev.there != m.there {
+		return false
+	}
 	for i := range ev.acc {
 		if m.writerOf(ev.acc[i].Loc) != ev.from[i] {
 			return false
@@ -272,7 +279,7 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 		m.now = ev.now
 	}
 	if alarm(ev.op) || ev.op == native.OpTimerSet {
-		m.log = append(m.log, undo{kind: undoAlarms, alarms: m.alarms})
+		m.log = append(m.log, undo{kind: undoAlarms, hash: m.alarms})
 		m.alarms ^= mixed(ev.id) // the order does not matter
 	}
 	if m.s.view.Alarms > 0 && alarm(ev.op) {
@@ -286,7 +293,11 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 		m.log = append(m.log, undo{kind: undoOver})
 		m.over = true
 	}
+	if len(ev.births) > 0 {
+		m.log = append(m.log, undo{kind: undoThere, hash: m.there})
+	}
 	for _, b := range ev.births {
+		m.there ^= mixed(uint64(b))
 		if int(b) >= m.threads {
 			m.log = append(m.log, undo{kind: undoThreads, n: m.threads})
 			m.threads = int(b) + 1
@@ -800,7 +811,8 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) (*pending, error) {
 	}
 	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos,
 		text:  p.Text,
-		alarm: alarm(p.Op), sleeps: p.Sleeps, due: p.Deadline, alarms: m.alarms}
+		alarm: alarm(p.Op), sleeps: p.Sleeps, due: p.Deadline, alarms: m.alarms,
+		scans: p.Scans, there: m.there}
 	first := m.lastOf(int(t)) == nil && !(int(t) < len(m.s.first) && m.s.first[t])
 	alternative := func(acc []system.Access) {
 		a := relocated(acc)
@@ -843,7 +855,8 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 		return ev, nil
 	}
 	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos,
-		now: st.Now, hash: st.Hash, acc: relocated(st.Accesses)}
+		now: st.Now, hash: st.Hash, alarms: m.alarms,
+		scans: st.Scans, there: m.there, acc: relocated(st.Accesses)}
 	if ev.prev == nil && !(t < len(m.s.first) && m.s.first[t]) {
 		ev.acc = append(ev.acc, system.Access{Loc: exists(st.Thread)})
 	}

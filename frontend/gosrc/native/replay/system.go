@@ -73,6 +73,7 @@ type program struct {
 	raced atomic.Bool // there are data races in graph
 
 	outside      atomic.Pointer[[]string]
+	fixed        atomic.Pointer[[]string]
 	wroteOutside atomic.Bool
 	cut          atomic.Bool
 	spent        atomic.Bool // an alarm has not gone off because of View.Alarms
@@ -206,18 +207,24 @@ func (s *program) note(x *native.Execution) {
 		text := string(x.Output)
 		s.skipped.CompareAndSwap(nil, &text)
 	}
-	for _, o := range x.Outside {
+	collect(&s.outside, x.Outside)
+	collect(&s.fixed, x.Fixed)
+}
+
+// collect adds to a list what is not there.
+func collect(to *atomic.Pointer[[]string], names []string) {
+	for _, name := range names {
 		for {
-			old := s.outside.Load()
+			old := to.Load()
 			var list []string
 			if old != nil {
 				list = *old
 			}
-			if slices.Contains(list, o) {
+			if slices.Contains(list, name) {
 				break
 			}
-			list = append(slices.Clone(list), o)
-			if s.outside.CompareAndSwap(old, &list) {
+			list = append(slices.Clone(list), name)
+			if to.CompareAndSwap(old, &list) {
 				break
 			}
 		}
@@ -235,7 +242,8 @@ func (s *program) same(ev *event, st *native.Step) bool {
 	}
 	for i, a := range st.Accesses {
 		if i >= len(ev.acc) || ev.acc[i].Loc != located(a.Loc) || ev.acc[i].Write != a.Write {
-			return false
+			// Their order is that in which threads were made.
+			return sameAccesses(relocated(st.Accesses), ev.acc)
 		}
 	}
 	return len(st.Accesses) == len(ev.acc) || ev.acc[len(st.Accesses)].Loc%3 == 1
@@ -276,8 +284,13 @@ func (s *program) Counts() Counts {
 }
 
 // Outside names what executions used that is not under control.
-func (s *program) Outside() []string {
-	if l := s.outside.Load(); l != nil {
+func (s *program) Outside() []string { return collected(&s.outside) }
+
+// Fixed names choices of the run-time of which one alternative was taken.
+func (s *program) Fixed() []string { return collected(&s.fixed) }
+
+func collected(from *atomic.Pointer[[]string]) []string {
+	if l := from.Load(); l != nil {
 		return *l
 	}
 	return nil
