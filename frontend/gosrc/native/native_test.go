@@ -551,7 +551,7 @@ func TestSmall(t *testing.T) {
 }
 
 func waste() {
-	for range 20 {
+	for range 12 {
 		_ = append([]byte(nil), make([]byte, 1<<20)...)
 	}
 }

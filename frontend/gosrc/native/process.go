@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cpor/system"
@@ -96,14 +97,25 @@ func (p *process) start() error {
 }
 
 // tail keeps the end of what a process prints outside of executions.
-type tail struct{ b []byte }
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
 
 func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.b = append(t.b, b...)
 	if n := len(t.b); n > 8192 {
 		t.b = slices.Clone(t.b[n-4096:])
 	}
 	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.b))
 }
 
 func (p *process) Close() error {
@@ -265,7 +277,7 @@ func (p *process) died(ctx context.Context, err error) (*Execution, *watch, erro
 	var text string
 	if t, ok := p.cmd.Stderr.(*tail); ok {
 		p.Close()
-		text = strings.TrimSpace(string(t.b))
+		text = t.String()
 	}
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
@@ -582,6 +594,12 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 		}
 	}
 	if broken != "" {
+		// What a child has said may still be on its way; it ends with a stack for each goroutine.
+		time.Sleep(50 * time.Millisecond)
+		if t, ok := p.cmd.Stderr.(*tail); ok && t.String() != "" {
+			said, _, _ := strings.Cut(t.String(), "\n\n")
+			broken += ": " + strings.Join(strings.Split(said, "\n"), "; ")
+		}
 		return nil, nil, &RuntimeFailed{broken}
 	}
 	if x.End == End(9) {

@@ -108,6 +108,36 @@ var faults = []struct{ name, file, old, new string }{
 		"		h += cporMix(cporLocs[a>>1].hash, uint64(a&1))\n		if FAULT { h = uint64(cporGen) | 1 }",
 	},
 	{
+		"the clock is read without a word",
+		"sched",
+		"		cporTouch(0, cporClock, 0, !t.bubble && cporReads(t) > cporPatience)",
+		"		if !FAULT { cporTouch(0, cporClock, 0, !t.bubble && cporReads(t) > cporPatience) }",
+	},
+	{
+		"time passes in a bubble at any time",
+		"clocks",
+		"	if !cporQuiet && !t.bubble {",
+		"	if FAULT || !cporQuiet && !t.bubble {",
+	},
+	{
+		"synctest.Wait waits for nobody",
+		"clocks",
+		"	if !cporIsQuiet(t, false) {",
+		"	if !FAULT && !cporIsQuiet(t, false) {",
+	},
+	{
+		"an object inherits what was known of the one before",
+		"collect",
+		"	if off >= cporHeapSize {\n		return\n	}",
+		"	if FAULT || off >= cporHeapSize {\n		return\n	}",
+	},
+	{
+		"an object inherits the locations of the one before",
+		"collect",
+		"		if l.addr-cporHeapLo >= cporHeapSize {",
+		"		if FAULT || l.addr-cporHeapLo >= cporHeapSize {",
+	},
+	{
 		"values of locks are always equal",
 		"tell",
 		"	return cporMix(v, 1) | 1",
@@ -121,6 +151,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -277,6 +308,40 @@ func TestParts(t *testing.T) {
 	c <- 1
 	both(func() { c <- 2 }, func() { <-c })
 }
+
+func TestReads(t *testing.T) {
+	both(func() { time.Sleep(time.Second) }, func() { time.Now() })
+}
+
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		go func() { n++ }()
+		synctest.Wait()
+		c := make(chan int)
+		go func() { c <- n }()
+		select {
+		case <-c:
+		case <-time.After(time.Second):
+			t.Error("late")
+		}
+	})
+}
+
+func TestReuse(t *testing.T) {
+	f := func() {
+		for range 80 {
+			x := new(struct {
+				mu  sync.Mutex
+				buf [1 << 20]byte
+			})
+			x.mu.Lock()
+			x.buf[5] = 1
+			x.mu.Unlock()
+		}
+	}
+	both(f, f)
+}
 `
 
 // results explores the victims and says what came out, a line for each.
@@ -347,6 +412,9 @@ var healthy = []string{
 	"TestMap: pass, 6 executions",
 	"TestObjects: pass, 2 executions",
 	"TestParts: pass, 1 executions",
+	"TestReads: pass, 2 executions",
+	"TestBubble: pass, 1 executions",
+	"TestReuse: pass, 1 executions",
 }
 
 // TestSabotage: the results of the victims are what they must be, and each fault changes one.
