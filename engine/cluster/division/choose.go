@@ -21,29 +21,30 @@ const (
 	// leastStates is the number of states of a sample, more if there are many parts, up
 	// to mostStates; and not more than mostWords words are kept.
 	leastStates, mostStates = 8192, 1 << 17
-	statesOfPart            = 512
+	statesPerPart           = 512
 	mostWords               = 1 << 22
 	// mostParts is the largest number of parts for which the sample is large enough to say
 	// which bits should decide.
-	mostParts = mostStates / statesOfPart
+	mostParts = mostStates / statesPerPart
 	// mostLevels is how deep a sample goes.
 	mostLevels = 512
 	// mostAlternatives of a transition are executed.
 	mostAlternatives = 16
 	// mostAtoms is how many of the bits that go together are tried in turn.
 	mostAtoms = 128
-	// travel is what a move that leaves costs more than one that stays, in terms of the latter.
-	travel = 3
-	// even is the power of the largest part in the cost: a search waits for the rank with it, and
+	// crossingCost is what a move to another part costs more than one within a part, in terms of the
+	// latter.
+	crossingCost = 3
+	// imbalancePower is the power of the largest part in the cost: a search waits for its rank, and
 	// its memory is full first.
-	even = 1.5
-	// worth is by how much a division must be cheaper than the hash of the whole state.
-	worth = 0.9
+	imbalancePower = 1.5
+	// worthwhile is the cost, in terms of the hash of the whole state, below which a division is used.
+	worthwhile = 0.9
 )
 
-// equals are the probabilities, divided by the number of parts, that two states of one level
-// have the same place: what is tried.
-var equals = [...]float64{0.6, 0.2, 0.06, 0.02}
+// collisionTargets are the probabilities that two states of one level fall into the same bucket, times
+// the number of parts, for which bits are chosen.
+var collisionTargets = [...]float64{0.6, 0.2, 0.06, 0.02}
 
 // tries is how many tables are tried for the same bits.
 const tries = 3
@@ -79,25 +80,25 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 	if n < 2 {
 		return &Division{}, Chosen{Largest: 1}
 	}
-	size := min(max(leastStates, n*statesOfPart), mostStates)
+	size := min(max(leastStates, n*statesPerPart), mostStates)
 	if n > mostParts {
 		size = leastStates // for shapes only
 	}
-	train, judge := newWalk(sys, export, 2*seed), newWalk(sys, export, 2*seed+1)
+	train, check := newWalk(sys, export, 2*seed), newWalk(sys, export, 2*seed+1)
 	ended := train.run(size/mostLevels, mostLevels, stopped)
 	if n := len(train.states); n > 0 && train.used > 0 {
 		size = min(size, mostWords*n/train.used) // large states: rather fewer of all levels
 	}
 	width := max(1, size/max(1, len(train.level)))
-	// What is good for one sample has to be good for another one.
+	// What one sample suggests is checked on another one.
 	var walks []func()
 	if n <= mostParts {
-		walks = append(walks, func() { judge.run(width, mostLevels, stopped) })
+		walks = append(walks, func() { check.run(width, mostLevels, stopped) })
 	}
 	if ended && width > 2*size/mostLevels {
 		walks = append(walks, func() { train.run(width, mostLevels, stopped) })
 	}
-	together(walks)
+	inParallel(walks)
 	best := &Division{}
 	var cuts []statestore.Shape
 	if export == nil {
@@ -109,29 +110,29 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 	if n > mostParts {
 		return best, Chosen{Leave: 1 - 1/float64(n), Largest: 1}
 	}
-	chosen := judge.judge(n, judge.each(func(s system.State) int32 {
+	chosen := check.evaluate(n, check.each(func(s system.State) int32 {
 		return int32(best.Part(s, n))
 	}))
-	cost := chosen.cost() * worth
+	cost := chosen.cost() * worthwhile
 	for fields := range train.parts(n) {
 		fields = split(fields, cuts)
 		empty := newDivision(fields, n)
-		place := func(s system.State) int32 { return int32(empty.place(empty.sum(s))) }
-		var places, judged values
-		together([]func(){func() { places = train.each(place) }, func() {
-			judged = judge.each(place)
+		bucket := func(s system.State) int32 { return int32(empty.bucket(empty.sum(s))) }
+		var buckets, checked values
+		inParallel([]func(){func() { buckets = train.each(bucket) }, func() {
+			checked = check.each(bucket)
 		}})
-		among := train.graph(n, places)
+		g := train.graph(n, buckets)
 		var ds [tries]*Division
 		var cs [tries]Chosen
 		var all []func()
 		for i := range tries {
 			all = append(all, func() {
-				ds[i] = among.anneal(newDivision(fields, n), rand.New(rand.NewPCG(seed, uint64(i))))
-				cs[i] = judge.judge(n, judged.in(ds[i].Table))
+				ds[i] = g.anneal(newDivision(fields, n), rand.New(rand.NewPCG(seed, uint64(i))))
+				cs[i] = check.evaluate(n, checked.in(ds[i].Table))
 			})
 		}
-		together(all)
+		inParallel(all)
 		better := false
 		for i := range tries {
 			if c := cs[i].cost(); c < cost {
@@ -139,7 +140,7 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 			}
 		}
 		if !better && len(best.Table) > 0 {
-			break // with more values, more moves leave
+			break // with more values, more moves cross
 		}
 	}
 	best.Shapes = cuts
@@ -165,7 +166,7 @@ const leastExamples, mostExamples = 512, 1 << 11
 func (w *walk) shapes(least int) (all []statestore.Shape) {
 	lengths := map[int][]int{}
 	for i, k := range w.states {
-		n := len(w.met[k])
+		n := len(w.seen[k])
 		lengths[n] = append(lengths[n], i)
 	}
 	for _, n := range slices.Sorted(maps.Keys(lengths)) {
@@ -182,14 +183,14 @@ func (w *walk) shapes(least int) (all []statestore.Shape) {
 			if !ok {
 				k = len(examples)
 				number[i] = k
-				examples, before = append(examples, w.met[w.states[i]]), append(before, -1)
+				examples, before = append(examples, w.seen[w.states[i]]), append(before, -1)
 			}
 			return k
 		}
 		for j := range min(len(of), mostExamples/2) {
 			i := of[j*len(of)/min(len(of), mostExamples/2)]
 			k := add(i)
-			if p := w.before[i]; p >= 0 && len(w.met[w.states[p]]) == n {
+			if p := w.before[i]; p >= 0 && len(w.seen[w.states[p]]) == n {
 				before[k] = add(p)
 			}
 		}
@@ -221,8 +222,8 @@ func split(fields []Field, shapes []statestore.Shape) (all []Field) {
 	return all
 }
 
-// together calls functions at the same time. It panics if one of them does.
-func together(fs []func()) {
+// inParallel calls functions at the same time. It panics if one of them does.
+func inParallel(fs []func()) {
 	var g errgroup.Group
 	for _, f := range fs {
 		g.Go(func() (err error) {
@@ -249,11 +250,11 @@ type walk struct {
 	random  *rand.Rand
 
 	words  int            // of the longest state
-	used   int            // words of all that was met
-	met    []system.State // states and ends of moves, as they are exported, each once
+	used   int            // words of all of seen
+	seen   []system.State // states and ends of moves, as they are exported, each once
 	hashes []uint64       // of these
-	places []int32        // into met, from 1: an open table by hashes
-	states []int32        // the sample: numbers among met
+	index  []int32        // into seen, from 1: open addressing by hashes
+	states []int32        // the sample: numbers among seen
 	// by state of the sample: one of those from which it was reached, -1 if there is none
 	before []int
 	level  []int  // the first state of each level
@@ -265,11 +266,11 @@ type walk struct {
 type move struct {
 	thread int32
 	at     int32 // the number of the state from which it leads, of the sample
-	end    int32 // among met
+	end    int32 // among seen
 }
 
 // from returns the state that a move leads from.
-func (w *walk) from(m *move) system.State { return w.met[w.states[m.at]] }
+func (w *walk) from(m *move) system.State { return w.seen[w.states[m.at]] }
 
 func newWalk(sys system.System, export func(dst, s system.State) system.State, seed uint64) *walk {
 	return &walk{sys: sys, export: export, machine: sys.NewMachine(),
@@ -286,17 +287,17 @@ func (w *walk) keep(s system.State) system.State {
 	return w.slab[at:len(w.slab):len(w.slab)]
 }
 
-// meet returns the number of a state among those that were met, and whether it is new. Two states
-// with the same hash are one here.
-func (w *walk) meet(s system.State) (number int32, fresh bool) {
-	if 2*len(w.met) >= len(w.places) {
-		w.places = make([]int32, max(1<<10, 4*len(w.places)))
+// number returns the number of a state among those seen, and whether it is new. Two states with the
+// same hash are one here.
+func (w *walk) number(s system.State) (number int32, fresh bool) {
+	if 2*len(w.seen) >= len(w.index) {
+		w.index = make([]int32, max(1<<10, 4*len(w.index)))
 		for i, h := range w.hashes {
-			*w.place(h) = int32(i) + 1
+			*w.slotOf(h) = int32(i) + 1
 		}
 	}
 	h := Hash(s)
-	p := w.place(h)
+	p := w.slotOf(h)
 	if *p > 0 {
 		return *p - 1, false
 	}
@@ -305,18 +306,19 @@ func (w *walk) meet(s system.State) (number int32, fresh bool) {
 	} else {
 		s = w.keep(s)
 	}
-	w.met, w.hashes = append(w.met, s), append(w.hashes, h)
+	w.seen, w.hashes = append(w.seen, s), append(w.hashes, h)
 	w.words = max(w.words, len(s))
 	w.used += len(s)
-	*p = int32(len(w.met))
+	*p = int32(len(w.seen))
 	return *p - 1, true
 }
 
-// place returns where the number of a state stands that has a hash, or is to stand.
-func (w *walk) place(h uint64) *int32 {
-	mask := uint64(len(w.places) - 1)
+// slotOf returns the slot of the index that holds the number of the state with a hash, or is free for
+// it.
+func (w *walk) slotOf(h uint64) *int32 {
+	mask := uint64(len(w.index) - 1)
 	for at := h; ; at++ {
-		if p := &w.places[at&mask]; *p == 0 || w.hashes[*p-1] == h {
+		if p := &w.index[at&mask]; *p == 0 || w.hashes[*p-1] == h {
 			return p
 		}
 	}
@@ -334,7 +336,7 @@ func (w *walk) run(width, levels int, stopped func() bool) (ended bool) {
 	var now, next []reached
 	for _, s := range w.sys.Initial() {
 		if len(now) < width {
-			if number, fresh := w.meet(s); fresh {
+			if number, fresh := w.number(s); fresh {
 				now = append(now, reached{s, number, -1})
 			}
 		}
@@ -367,12 +369,12 @@ func (w *walk) run(width, levels int, stopped func() bool) (ended bool) {
 					if out.Kind != system.Moved {
 						continue
 					}
-					number, fresh := w.meet(end)
+					number, fresh := w.number(end)
 					w.moves = append(w.moves, move{int32(t), int32(at), number})
 					if !fresh {
 						continue
 					}
-					kept := w.met[number]
+					kept := w.seen[number]
 					if w.export != nil {
 						kept = w.keep(end)
 					}
@@ -413,7 +415,7 @@ func (w *walk) atoms() []*atom {
 	changing := make([][]int32, w.words)
 	for k := range w.moves {
 		m := &w.moves[k]
-		from, end := w.from(m), w.met[m.end]
+		from, end := w.from(m), w.seen[m.end]
 		for i := range max(len(from), len(end)) {
 			d := word(from, i) ^ word(end, i)
 			if d == 0 {
@@ -441,7 +443,7 @@ func (w *walk) atoms() []*atom {
 		for _, a := range all[first:] {
 			for _, k := range changing[i] {
 				m := &w.moves[k]
-				if (word(w.from(m), i)^word(w.met[m.end], i))&a.Bits != 0 {
+				if (word(w.from(m), i)^word(w.seen[m.end], i))&a.Bits != 0 {
 					a.moves = append(a.moves, k)
 				}
 			}
@@ -457,7 +459,7 @@ func (w *walk) atoms() []*atom {
 	for _, a := range all {
 		a.value = make([]uint64, len(w.states))
 		for i, k := range w.states {
-			v := (word(w.met[k], a.Word)&a.Bits ^ uint64(a.Word)<<32) * mix1
+			v := (word(w.seen[k], a.Word)&a.Bits ^ uint64(a.Word)<<32) * mix1
 			a.value[i] = (v ^ v>>29) * mix2
 		}
 	}
@@ -476,8 +478,8 @@ type slot struct {
 	count uint32
 }
 
-// equal returns how probable it is that two states of one level have the same hash.
-func (w *walk) equal(h []uint64, c *counter) float64 {
+// collisions returns the probability that two states of one level have the same hash.
+func (w *walk) collisions(h []uint64, c *counter) float64 {
 	if c.slots == nil {
 		c.slots = make([]slot, 1<<bits.Len(uint(2*len(h))))
 	}
@@ -516,41 +518,41 @@ func (w *walk) equal(h []uint64, c *counter) float64 {
 
 // parts yields what could be hashed for n parts: the atoms are taken one after the other, the
 // next one being that which tells the most states apart for the moves that change it, until
-// there are values enough for each of the equals.
+// there are values enough for each of the collisionTargets.
 func (w *walk) parts(n int) func(yield func([]Field) bool) {
 	return func(yield func([]Field) bool) {
 		all := w.atoms()
 		h, sum := make([]uint64, len(w.states)), make([]uint64, len(w.states))
-		leaves := make([]bool, len(w.moves))
+		crosses := make([]bool, len(w.moves))
 		var c counter
-		equal := 1.0
+		rate := 1.0
 		var part []*atom
-		for _, most := range equals {
+		for _, most := range collisionTargets {
 			most /= float64(n)
-			for equal > most {
-				best, bestGain, bestEqual := -1, 0.0, 0.0
+			for rate > most {
+				best, bestGain, bestRate := -1, 0.0, 0.0
 				for i, a := range all {
 					if a == nil {
 						continue
 					}
 					more := 0
 					for _, k := range a.moves {
-						if !leaves[k] {
+						if !crosses[k] {
 							more++
 						}
 					}
 					for j := range h {
 						sum[j] = h[j] + a.value[j]
 					}
-					e := w.equal(sum, &c)
-					gain := math.Log(equal/max(e, most/2)) / (float64(more)/float64(
-						len(leaves)) + 0.001)
+					e := w.collisions(sum, &c)
+					gain := math.Log(rate/max(e, most/2)) / (float64(more)/float64(
+						len(crosses)) + 0.001)
 					if gain > bestGain {
-						best, bestGain, bestEqual = i, gain, e
+						best, bestGain, bestRate = i, gain, e
 					}
 				}
 				if best < 0 {
-					return // nothing has so many values
+					return // no bits have so many values
 				}
 				a := all[best]
 				all[best] = nil
@@ -559,9 +561,9 @@ func (w *walk) parts(n int) func(yield func([]Field) bool) {
 					h[j] += a.value[j]
 				}
 				for _, k := range a.moves {
-					leaves[k] = true
+					crosses[k] = true
 				}
-				equal = bestEqual
+				rate = bestRate
 			}
 			if !yield(fields(part)) {
 				return
@@ -586,44 +588,45 @@ func fields(part []*atom) (all []Field) {
 
 // How a table is made.
 const (
-	leastPlaces = 1 << 12
-	placesOf    = 1 << 6 // a part
+	leastBuckets   = 1 << 12
+	bucketsPerPart = 1 << 6 // a part
 	// phases is into how many phases, one after the other, the sample is divided: the
 	// parts have to be of the same size in each, because ranks that have to wait
 	// for each other are no faster than one.
 	phases = 8
-	// uneven is what different sizes cost, by the square of what a part has too many in
-	// terms of the mean, beside the part of the moves that leave.
-	uneven = 3
-	// stepsOf is how many changes are tried for each place, up to mostSteps.
-	stepsOf, mostSteps = 100, 1 << 17
-	hot, cold          = 3e-3, 1e-5
-	cooling            = 64 // steps
+	// imbalanceWeight is what the variance of the parts' sizes, in terms of the mean, costs beside
+	// the share of the moves that cross.
+	imbalanceWeight = 3
+	// stepsPerBucket is how many changes are tried for each bucket, up to mostSteps.
+	stepsPerBucket, mostSteps = 100, 1 << 17
+	// The temperature falls from hottest to coldest, every so many steps.
+	hottest, coldest = 3e-3, 1e-5
+	cooling          = 64
 )
 
-// newDivision returns a division into n parts by some fields whose table knows nothing yet.
+// newDivision returns a division into n parts by some fields whose buckets are dealt to the parts in turn.
 func newDivision(fields []Field, n int) *Division {
 	d := &Division{Fields: fields, Parts: n}
-	d.Table = make([]uint16, 1<<bits.Len(uint(max(leastPlaces, placesOf*n)-1)))
+	d.Table = make([]uint16, 1<<bits.Len(uint(max(leastBuckets, bucketsPerPart*n)-1)))
 	for i := range d.Table {
 		d.Table[i] = uint16(i % n)
 	}
 	return d
 }
 
-// values are something that each of those that a walk has met has.
+// values has one value for each state that a walk has seen.
 type values []int32
 
 // each computes values.
 func (w *walk) each(f func(s system.State) int32) values {
-	v := make(values, len(w.met))
-	for i, s := range w.met {
+	v := make(values, len(w.seen))
+	for i, s := range w.seen {
 		v[i] = f(s)
 	}
 	return v
 }
 
-// in returns what stands in a table at the places v.
+// in returns what a table has for the buckets v.
 func (v values) in(table []uint16) values {
 	to := make(values, len(v))
 	for i, p := range v {
@@ -632,44 +635,45 @@ func (v values) in(table []uint16) values {
 	return to
 }
 
-// graph is what a walk says of the places of its states.
+// graph has the buckets of a walk as nodes, weighted by their states, and edges weighted by the moves
+// between them.
 type graph struct {
-	nodes []node // the places that there are
-	mean  [phases]float64
+	nodes []node
+	mean  [phases]float64 // the load of a part if all have the same
 }
 
 type node struct {
-	place int32
-	load  [phases]float64 // states in each phase
-	next  []link
+	bucket int32
+	load   [phases]float64 // states in each phase
+	next   []link
 }
 
-// link leads to a node with a part of the moves.
+// link is an edge to a node, weighted by its share of all moves.
 type link struct {
 	to     int32
 	weight float64
 }
 
-// graph returns the graph of the places of a walk, for n parts.
-func (w *walk) graph(n int, places values) *graph {
+// graph returns the graph of the buckets of a walk, for n parts.
+func (w *walk) graph(n int, buckets values) *graph {
 	g := &graph{}
-	number := make([]int32, slices.Max(places)+1) // by place, from 1
+	number := make([]int32, slices.Max(buckets)+1) // by bucket, from 1
 	of := func(p int32) uint64 {
 		if number[p] == 0 {
-			g.nodes = append(g.nodes, node{place: p})
+			g.nodes = append(g.nodes, node{bucket: p})
 			number[p] = int32(len(g.nodes))
 		}
 		return uint64(number[p] - 1)
 	}
 	for i, k := range w.states {
 		phase := i * phases / len(w.states)
-		g.nodes[of(places[k])].load[phase]++
+		g.nodes[of(buckets[k])].load[phase]++
 		g.mean[phase] += 1 / float64(n)
 	}
 	var pairs []uint64
 	for k := range w.moves {
 		m := &w.moves[k]
-		a, b := of(places[w.states[m.at]]), of(places[m.end])
+		a, b := of(buckets[w.states[m.at]]), of(buckets[m.end])
 		if a != b {
 			pairs = append(pairs, min(a, b)<<32|max(a, b))
 		}
@@ -688,34 +692,35 @@ func (w *walk) graph(n int, places values) *graph {
 	return g
 }
 
-// anneal says which place is in which part, by simulated annealing.
+// anneal assigns buckets to parts by simulated annealing, so that few moves cross and the parts have
+// the same load in every phase.
 func (g *graph) anneal(d *Division, random *rand.Rand) *Division {
 	n, nodes, mean := d.Parts, g.nodes, &g.mean
-	var has [phases][]float64
-	for i := range has {
-		has[i] = make([]float64, n)
+	var sum [phases][]float64 // the load of each part
+	for i := range sum {
+		sum[i] = make([]float64, n)
 		for j := range nodes {
-			has[i][d.Table[nodes[j].place]] += nodes[j].load[i]
+			sum[i][d.Table[nodes[j].bucket]] += nodes[j].load[i]
 		}
 	}
-	steps := min(stepsOf*len(nodes), mostSteps)
-	heat := hot
+	steps := min(stepsPerBucket*len(nodes), mostSteps)
+	temperature := hottest
 	for i := range steps {
 		if i%cooling == 0 {
-			heat = hot * math.Pow(cold/hot, float64(i)/float64(steps))
+			temperature = hottest * math.Pow(coldest/hottest, float64(i)/float64(steps))
 		}
 		x := &nodes[random.IntN(len(nodes))]
-		from := d.Table[x.place]
+		from := d.Table[x.bucket]
 		to := uint16(random.IntN(n))
 		if len(x.next) > 0 && random.IntN(4) > 0 {
-			to = d.Table[nodes[x.next[random.IntN(len(x.next))].to].place]
+			to = d.Table[nodes[x.next[random.IntN(len(x.next))].to].bucket]
 		}
 		if to == from {
 			continue
 		}
 		delta := 0.0
 		for _, l := range x.next {
-			switch d.Table[nodes[l.to].place] {
+			switch d.Table[nodes[l.to].bucket] {
 			case from:
 				delta += l.weight
 			case to:
@@ -724,44 +729,47 @@ func (g *graph) anneal(d *Division, random *rand.Rand) *Division {
 		}
 		for i, load := range &x.load {
 			if load != 0 {
-				a, b := has[i][from]-mean[i], has[i][to]-mean[i]
-				delta += 2 * load * (load - a + b) * uneven / (mean[i] * mean[i] * phases * float64(
+				a, b := sum[i][from]-mean[i], sum[i][to]-mean[i]
+				delta += 2 * load * (load - a + b) * imbalanceWeight / (mean[i] * mean[i] * phases * float64(
 					n))
 			}
 		}
-		if delta > 0 && delta > heat*random.ExpFloat64() {
+		if delta > 0 && delta > temperature*random.ExpFloat64() {
 			continue
 		}
-		d.Table[x.place] = to
+		d.Table[x.bucket] = to
 		for i, load := range &x.load {
-			has[i][from] -= load
-			has[i][to] += load
+			sum[i][from] -= load
+			sum[i][to] += load
 		}
 	}
 	return d
 }
 
-// judge says what the walk says of a division into n parts, those of its states and ends.
-func (w *walk) judge(n int, parts values) (c Chosen) {
+// evaluate estimates by the walk how good a division into n parts is; parts has those of all states
+// seen.
+func (w *walk) evaluate(n int, parts values) (c Chosen) {
 	for k := range w.moves {
 		if m := &w.moves[k]; parts[w.states[m.at]] != parts[m.end] {
 			c.Leave += 1 / float64(len(w.moves))
 		}
 	}
-	has := make([]float64, n)
+	load := make([]float64, n)
 	for phase := range phases {
 		lo, hi := phase*len(w.states)/phases, (phase+1)*len(w.states)/phases
 		if lo == hi {
 			continue
 		}
-		clear(has)
+		clear(load)
 		for _, k := range w.states[lo:hi] {
-			has[parts[k]]++
+			load[parts[k]]++
 		}
-		c.Largest += slices.Max(has) * float64(n) / float64(hi-lo) / phases
+		c.Largest += slices.Max(load) * float64(n) / float64(hi-lo) / phases
 	}
 	return c
 }
 
 // cost estimates how long a search takes.
-func (c *Chosen) cost() float64 { return math.Pow(c.Largest, even) * (1 + travel*c.Leave) }
+func (c *Chosen) cost() float64 {
+	return math.Pow(c.Largest, imbalancePower) * (1 + crossingCost*c.Leave)
+}

@@ -1,18 +1,25 @@
-// Package division says to which part of a covered set a state belongs, so that few
-// transitions lead from one part to another and the parts have about the same size.
+// Package division partitions the states of a system among the parts of a covered set, so that few
+// transitions cross from one part to another and the parts have about the same size.
 //
-// With a hash of the whole state nearly every transition leads to another part, of n parts to
-// 1-1/n of them. A hash of some bits only, which few transitions change (Lerda and Sisto, SPIN
-// 1999, take those of one thread), leaves most states where they are; but with few values of
-// these bits the parts differ in size. So a [Division] does both: some bits are hashed into one
-// of some thousand places, and a table says for each place to which part it belongs. [Choose]
-// takes both from a sample of the system, as Nicol and Ciardo (Automated
-// parallelization of discrete state-space generation, 1997) do for Petri nets.
+// For example, a model has two threads, each with a counter from 0 to 99 in a word of its own, and
+// two ranks share the states. By a hash of both words, half of the transitions cross to the other
+// rank, as messages. By a hash of the first word alone, those of the second thread never do. If the
+// first word has few values, though, the ranks get different loads: of three values, one rank gets
+// two. So the values are hashed into buckets, and a table says for each bucket to which rank it
+// belongs:
 //
-// From the same sample comes how the stores of all parts take states apart.
+//	state {7, 42} -> bits of word 0 -> hash -> bucket 2913 -> Table[2913] = rank 1
 //
-// A division is a function of the state alone, the same in every process, whatever the
-// sample was like: what depends on the sample is only how fast the search is.
+// [Choose] takes the bits and the table from a sample of the system: the bits so that few moves
+// change them and equal values are rare, and the table by graph partitioning, in which the buckets
+// are nodes and the moves between them edges. Hashing a part of the state is by Lerda and Sisto
+// (SPIN 1999), who take the bits of one thread; the table and the sample are by Nicol and Ciardo
+// (Automated parallelization of discrete state-space generation, 1997), for Petri nets.
+//
+// The shapes by which the stores of all parts split states come from the same sample.
+//
+// A division is a function of the state alone, the same in every process, whatever the sample was:
+// the sample decides only how fast the search is.
 package division
 
 import (
@@ -75,17 +82,17 @@ func (d *Division) PartOf(sum uint64) int {
 		high, _ := bits.Mul64(mixed(sum), uint64(d.Parts))
 		return int(high)
 	}
-	return int(d.Table[d.place(sum)])
+	return int(d.Table[d.bucket(sum)])
 }
 
-// Term returns what field i of a state, whose word is x, adds to the sum.
+// Term returns the term of field i, whose word is x, in the sum that is hashed.
 func (d *Division) Term(i int, x uint64) uint64 {
 	x &= d.Fields[i].Bits
 	return (x ^ x>>29) * factors[i%len(factors)]
 }
 
-// place returns the place in the table for a sum.
-func (d *Division) place(sum uint64) int {
+// bucket returns the bucket of the table for a sum.
+func (d *Division) bucket(sum uint64) int {
 	return int(mixed(sum) >> (65 - bits.Len(uint(len(d.Table)))&63))
 }
 
@@ -100,7 +107,7 @@ func mixed(sum uint64) uint64 {
 func (d *Division) sum(s []uint64) (sum uint64) {
 	for i, f := range d.Fields {
 		if f.Word < len(s) {
-			sum += d.Term(i, s[f.Word]) // none waits for the one before
+			sum += d.Term(i, s[f.Word]) // the terms are independent, so that processors overlap them
 		}
 	}
 	return sum
@@ -121,7 +128,7 @@ var factors = func() (f [16]uint64) {
 	return f
 }()
 
-// Good tells whether d is a division into n parts that can be used: it comes from a file.
+// Good tells whether d, which comes from a file, is a valid division into n parts.
 func (d *Division) Good(n int) bool {
 	for i := range d.Shapes {
 		if !d.Shapes[i].Good() {
@@ -148,7 +155,7 @@ func (d *Division) Good(n int) bool {
 	return true
 }
 
-// Words returns which words of a state decide about its part of n; nil are all.
+// Words returns which words of a state decide on its part of n; nil stands for all.
 func (d *Division) Words(n int) []bool {
 	if !d.ByFields(n) {
 		return nil
