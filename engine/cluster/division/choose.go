@@ -32,18 +32,19 @@ const (
 	mostAlternatives = 16
 	// mostAtoms is how many of the bits that go together are tried in turn.
 	mostAtoms = 128
-	// crossingCost is what a move to another part costs more than one within a part, in terms of the
-	// latter.
+	// crossingCost is what a move to another part costs more than one within a part, in terms of
+	// the latter.
 	crossingCost = 3
 	// imbalancePower is the power of the largest part in the cost: a search waits for its rank, and
 	// its memory is full first.
 	imbalancePower = 1.5
-	// worthwhile is the cost, in terms of the hash of the whole state, below which a division is used.
+	// worthwhile is the cost, in terms of the hash of the whole state, below which a division is
+	// used.
 	worthwhile = 0.9
 )
 
-// collisionTargets are the probabilities that two states of one level fall into the same bucket, times
-// the number of parts, for which bits are chosen.
+// collisionTargets are the probabilities that two states of one level fall into the same bucket,
+// times the number of parts, for which bits are chosen.
 var collisionTargets = [...]float64{0.6, 0.2, 0.06, 0.02}
 
 // tries is how many tables are tried for the same bits.
@@ -313,8 +314,8 @@ func (w *walk) number(s system.State) (number int32, fresh bool) {
 	return *p - 1, true
 }
 
-// slotOf returns the slot of the index that holds the number of the state with a hash, or is free for
-// it.
+// slotOf returns the slot of the index that holds the number of the state with a hash, or is free
+// for it.
 func (w *walk) slotOf(h uint64) *int32 {
 	mask := uint64(len(w.index) - 1)
 	for at := h; ; at++ {
@@ -604,7 +605,8 @@ const (
 	cooling          = 64
 )
 
-// newDivision returns a division into n parts by some fields whose buckets are dealt to the parts in turn.
+// newDivision returns a division into n parts by some fields, whose buckets are dealt to the parts in
+// turn.
 func newDivision(fields []Field, n int) *Division {
 	d := &Division{Fields: fields, Parts: n}
 	d.Table = make([]uint16, 1<<bits.Len(uint(max(leastBuckets, bucketsPerPart*n)-1)))
@@ -635,8 +637,8 @@ func (v values) in(table []uint16) values {
 	return to
 }
 
-// graph has the buckets of a walk as nodes, weighted by their states, and edges weighted by the moves
-// between them.
+// graph has the buckets of a walk as nodes, weighted by their states, and edges weighted by the
+// moves between them.
 type graph struct {
 	nodes []node
 	mean  [phases]float64 // the load of a part if all have the same
