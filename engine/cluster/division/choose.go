@@ -605,8 +605,8 @@ const (
 	cooling          = 64
 )
 
-// newDivision returns a division into n parts by some fields, whose buckets are dealt to the parts in
-// turn.
+// newDivision returns a division into n parts by some fields, whose buckets are dealt to the parts
+// in turn.
 func newDivision(fields []Field, n int) *Division {
 	d := &Division{Fields: fields, Parts: n}
 	d.Table = make([]uint16, 1<<bits.Len(uint(max(leastBuckets, bucketsPerPart*n)-1)))
@@ -694,8 +694,8 @@ func (w *walk) graph(n int, buckets values) *graph {
 	return g
 }
 
-// anneal assigns buckets to parts by simulated annealing, so that few moves cross and the parts have
-// the same load in every phase.
+// anneal assigns buckets to parts by simulated annealing, so that few moves cross and the parts
+// have the same load in every phase.
 func (g *graph) anneal(d *Division, random *rand.Rand) *Division {
 	n, nodes, mean := d.Parts, g.nodes, &g.mean
 	var sum [phases][]float64 // the load of each part
@@ -732,8 +732,8 @@ func (g *graph) anneal(d *Division, random *rand.Rand) *Division {
 		for i, load := range &x.load {
 			if load != 0 {
 				a, b := sum[i][from]-mean[i], sum[i][to]-mean[i]
-				delta += 2 * load * (load - a + b) * imbalanceWeight / (mean[i] * mean[i] * phases * float64(
-					n))
+				delta += 2 * load * (load - a + b) * imbalanceWeight /
+					(mean[i] * mean[i] * phases * float64(n))
 			}
 		}
 		if delta > 0 && delta > temperature*random.ExpFloat64() {

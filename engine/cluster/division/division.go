@@ -107,7 +107,7 @@ func mixed(sum uint64) uint64 {
 func (d *Division) sum(s []uint64) (sum uint64) {
 	for i, f := range d.Fields {
 		if f.Word < len(s) {
-			sum += d.Term(i, s[f.Word]) // the terms are independent, so that processors overlap them
+			sum += d.Term(i, s[f.Word]) // independent terms, which processors overlap
 		}
 	}
 	return sum

@@ -20,11 +20,11 @@ import (
 
 // The protocol: a test binary reads commands from its file descriptor 3, and answers each on
 // descriptor 4 with the records of an execution. For example, a test that starts a goroutine is
-// answered by: Thread (the test), Pending (its first step), Step, Thread (the goroutine), Pending of
-// both, and so on, until End.
+// answered by: Thread (the test), Pending (its first step), Step, Thread (the goroutine), Pending
+// of both, and so on, until End.
 //
-// Everything is words of 32 bits in little endian; a long is two of them, the low one first. {} is a
-// repetition, [] an option:
+// Everything is words of 32 bits in little endian; a long is two of them, the low one first. {} is
+// a repetition, [] an option:
 //
 //	command   = flags choices maxsteps policy seed:long depth length
 //	            epoch:long object:long offset:long   the access of cmdWatch, whose stack is wanted
@@ -38,8 +38,8 @@ import (
 //	Loc       = kind object:long offset:long index:long                  numbered from 0, in order
 //	Stack     = number {pc:long}
 //	Step      = thread alternative op stack now:long hash:long
-//	            [n {access} {value:long}]             bit 8 of op: it created a thread; a value for
-//	                                                  each write; none for the first known steps
+//	            [n {access} {value:long}]          bit 8 of op: it created a thread; a value for
+//	                                               each write; none for the first known steps
 //	Pending   = thread op enabled stack deadline:long n {access}
 //	            bits of op: 16 the thread has ended (the record ends with 0 0), 17 it may wait at
 //	            the end, 18 it is early, 19 a further alternative of the Pending before
@@ -47,9 +47,9 @@ import (
 //	            failWait has the operation in place of the epoch; bits of flags, for a race: 0 the
 //	            earlier access writes, 1 this one does
 //	Output    = text
-//	End       = end flags hash:long                   bits of flags: 0 something was written outside,
-//	                                                  1 the outside was used, 3 Stacks are forgotten
-//	Died      = status                                of the process that was forked for the execution
+//	End       = end flags hash:long                bits of flags: 0 wrote to the outside,
+//	                                               1 used it, 3 all Stacks are forgotten
+//	Died      = status                             of the process forked for the execution
 //
 //	access    = location*2+write
 //	object    = thread<<30 | sequence                 what it created; 0: none
