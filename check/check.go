@@ -32,6 +32,7 @@ import (
 	"cpor/frontend/gosrc/gotest"
 	"cpor/frontend/gosrc/testcmd"
 	"cpor/internal/human"
+	"cpor/trace"
 )
 
 // Config says how hard to explore, and what. The zero value is that of [Every].
@@ -136,7 +137,7 @@ func (c Config) explore(t *testing.T, k key) (a answer) {
 		) + "\n" + testcmd.Describe(
 			p,
 			a.res.Failure,
-			100,
+			trace.TableOptions{Width: 100},
 			nil,
 		)
 	}

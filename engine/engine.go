@@ -244,8 +244,8 @@ type Finding struct {
 // single step, such as a loop that is repeated forever.
 type Account interface {
 	json.Marshaler
-	// WriteText writes it for people, at most width columns wide.
-	WriteText(w io.Writer, width int) error
+	// WriteText writes it for people.
+	WriteText(w io.Writer, o trace.TableOptions) error
 	// WriteFile writes the whole of it to a file, in the form that the file's
 	// name asks for.
 	WriteFile(name string) error

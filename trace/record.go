@@ -16,6 +16,9 @@ type Record struct {
 	Events    []Event           // one for each step
 	Violation *system.Violation // what the execution shows; may be nil
 	Final     []Thread          // the threads after the last step, without observers
+	// Shared are the variables and objects that the threads share, after the last step, and Before
+	// what they were before it. Both are empty if the system cannot show them ([system.Showing]).
+	Shared, Before []system.Binding
 	// States are the initial state and that after each step, if they were asked
 	// for ([Trace.RecordStates]).
 	States []State
@@ -250,7 +253,14 @@ func (t *Trace) record(sys system.System, states bool, hurry func() bool) (*Reco
 	if states {
 		r.States = append(r.States, p.state(nil))
 	}
+	last := len(t.Steps) - 1 // of the program's own steps
+	for last > 0 && p.obs.Has(t.Steps[last].Thread) {
+		last--
+	}
 	for i, s := range t.Steps {
+		if i == last {
+			r.Before = p.shared()
+		}
 		if hurry != nil && i < len(t.Steps)-lastTold && hurry() {
 			err = c.untold(i, s)
 		} else if err = c.told(i, s); err == nil && states {
@@ -263,7 +273,7 @@ func (t *Trace) record(sys system.System, states bool, hurry func() bool) (*Reco
 	if err := p.check(t.Violation, c.last); err != nil {
 		return nil, err
 	}
-	r.Final = p.threads(c.violated)
+	r.Final, r.Shared = p.threads(c.violated), p.shared()
 	if states && p.m.Capabilities().Showing == nil {
 		r.touched()
 	}
@@ -354,11 +364,15 @@ func (c *recorder) narrate(i int, ev *Event) {
 
 // state writes down the live state.
 func (p *player) state(violated map[int][]system.Binding) State {
-	s := State{Threads: p.threads(violated)}
+	return State{Shared: p.shared(), Threads: p.threads(violated)}
+}
+
+// shared returns what the threads share in the live state, if the machine can show it.
+func (p *player) shared() []system.Binding {
 	if m := p.m.Capabilities().Showing; m != nil {
-		s.Shared = m.Variables()
+		return m.Variables()
 	}
-	return s
+	return nil
 }
 
 // threads records the threads of the live state. Those that have violated something keep the locals

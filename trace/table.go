@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"cpor/internal/terminal"
 	"cpor/system"
 )
 
@@ -20,6 +21,8 @@ type TableOptions struct {
 	// Width is the number of columns of the page; 0 means 80, and less than
 	// 40 means 40.
 	Width int
+	// Color paints the names of threads, what a step changed, and the last step of a violation.
+	Color bool
 	// MaxSteps is the largest number of steps to print: from a longer trace
 	// the first and the last ones. 0 means all.
 	MaxSteps int
@@ -69,7 +72,13 @@ func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 		fmt.Fprintln(b, wrap(head, o.Width, ""))
 	}
 	r.writeFinal(b, o, file)
+	r.writeShared(b, o)
 	return b.Flush()
+}
+
+// Page returns the width and the colors in the form that package terminal uses.
+func (o TableOptions) Page() terminal.Page {
+	return terminal.Page{Width: o.Width, Color: o.Color}
 }
 
 // Headline returns the kind and the message of a violation, as "kind: message",
@@ -139,6 +148,7 @@ type row struct {
 type line struct {
 	text   string
 	indent string
+	color  terminal.Color
 }
 
 // rows returns the printed steps: of a long trace the first and the last ones.
@@ -192,6 +202,14 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 	listed := o.Width - number - 2 - 6 - longest
 	labels := clipNames(names, longest)
 	columns := inColumns(rows, names, column, listed)
+	page := o.Page()
+	for i, n := range threads {
+		names[n] = page.Paint(terminal.Thread(i), names[n])
+		labels[n] = page.Paint(terminal.Thread(i), labels[n])
+	}
+	if n := len(rows); r.Violation != nil && n > 0 {
+		rows[n-1].lines[0].color = terminal.Bad
+	}
 
 	t := newTable()
 	head := table.Row{"#"}
@@ -223,15 +241,15 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 		case columns:
 			for _, n := range threads {
 				if n == w.thread {
-					out = append(out, w.cell(column))
+					out = append(out, w.cell(column, page))
 				} else {
 					out = append(out, "")
 				}
 			}
 		case w.thread == last:
-			out = append(out, "", w.cell(listed))
+			out = append(out, "", w.cell(listed, page))
 		default:
-			out = append(out, labels[w.thread], w.cell(listed))
+			out = append(out, labels[w.thread], w.cell(listed, page))
 		}
 		t.AppendRow(out)
 		last = w.thread
@@ -272,11 +290,14 @@ const maxReads = 4
 
 // lines returns the text of a step; call tells whether to show the calls around it.
 func (e *Event) lines(file string, call bool) []line {
-	lines := []line{{statement(e.Pos, e.Text, file), ""}}
-	add := func(text string) { lines = append(lines, line{text, "  "}) }
+	lines := []line{{text: statement(e.Pos, e.Text, file)}}
+	paint := func(text string, color terminal.Color) {
+		lines = append(lines, line{text, "  ", color})
+	}
+	add := func(text string) { paint(text, terminal.Plain) }
 	if call {
 		for i := len(e.Calls) - 1; i >= 0; i-- {
-			add("in " + e.Calls[i].Func + ", called at " + placeCol(e.Calls[i].Pos, file))
+			paint("in "+e.Calls[i].Func+", called at "+placeCol(e.Calls[i].Pos, file), terminal.Dim)
 		}
 	}
 	shown := false
@@ -293,7 +314,7 @@ func (e *Event) lines(file string, call bool) []line {
 		switch {
 		case a.Internal:
 		case a.Write:
-			add(together(a.Loc + " = " + a.Value))
+			paint(together(a.Loc+" = "+a.Value), terminal.Value)
 			shown = true
 		case len(reads) < maxReads:
 			reads = append(reads, together(a.Loc+" = "+a.Value))
@@ -305,7 +326,7 @@ func (e *Event) lines(file string, call bool) []line {
 		add("read " + strings.Join(reads, ", "))
 	}
 	if len(e.Changed) > 0 {
-		add("local " + bindings(e.Changed))
+		paint("local "+bindings(e.Changed), terminal.Value)
 	}
 	return lines
 }
@@ -314,13 +335,13 @@ func (e *Event) lines(file string, call bool) []line {
 func bare(s string) string { return strings.NewReplacer("(", "", ")", "", " ", "").Replace(s) }
 
 // cell returns the lines of a step, wrapped to width.
-func (w *row) cell(width int) string {
+func (w *row) cell(width int, page terminal.Page) string {
 	var b strings.Builder
 	for i, l := range w.lines {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(wrap(l.text, width, l.indent))
+		b.WriteString(page.Paint(l.color, wrap(l.text, width, l.indent)))
 	}
 	return b.String()
 }
@@ -402,6 +423,40 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 	if more > 0 {
 		fmt.Fprintf(b, "and %d more\n", more)
 	}
+}
+
+// maxShared is how many shared variables are shown at the end.
+const maxShared = 40
+
+// writeShared prints what the threads share at the end, and what the last step has changed.
+func (r *Record) writeShared(b *bufio.Writer, o TableOptions) {
+	if len(r.Shared) == 0 {
+		return
+	}
+	was := map[string]string{}
+	for _, v := range r.Before {
+		was[v.Name] = v.Value
+	}
+	page := o.Page()
+	var texts []string
+	for _, v := range r.Shared[:min(len(r.Shared), maxShared)] {
+		s := v.Name + " = " + v.Value
+		if old, ok := was[v.Name]; ok && old != v.Value {
+			s += " (was " + old + ")"
+		}
+		texts = append(texts, together(s))
+	}
+	if n := len(r.Shared) - maxShared; n > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", n))
+	}
+	text := wrap("at the end: "+strings.Join(texts, ", "), o.Width-1, "")
+	for _, s := range texts {
+		if s = strings.ReplaceAll(s, joint, " "); strings.HasSuffix(s, ")") &&
+			strings.Contains(s, " (was ") {
+			text = strings.Replace(text, s, page.Paint(terminal.Value, s), 1)
+		}
+	}
+	fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(" "+text, "\n", "\n "))
 }
 
 // next returns what a thread would do next, or what it waits for, wrapped to width.

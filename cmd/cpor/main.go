@@ -39,6 +39,7 @@ import (
 
 	"cpor/cmd/cpor/interrupt"
 	"cpor/engine/memory"
+	"cpor/internal/terminal"
 )
 
 // The exit codes.
@@ -59,8 +60,8 @@ type env struct {
 
 func main() {
 	memory.Start()
-	os.Exit(runMain(&env{ctx: interrupt.Context, stdin: os.Stdin, stdout: os.Stdout,
-		stderr: os.Stderr}, os.Args[1:]))
+	os.Exit(runMain(&env{ctx: interrupt.Context, stdin: os.Stdin,
+		stdout: terminal.Output(os.Stdout), stderr: os.Stderr}, os.Args[1:]))
 }
 
 // runMain runs the command line and returns the exit code. A panic on the way

@@ -15,7 +15,8 @@ import (
 
 // anywhere are the flags of `cpor run` that mean something to every engine.
 var anywhere = []string{"D", "U", "lang", "por", "workers", "timeout", "max-memory", "json",
-	"trace", "trace-states", "minimize", "coverage", "q", "profile", "search"}
+	"trace", "trace-states", "minimize", "coverage", "q", "color", "profile",
+	"search"}
 
 // takes are the flags that mean something to the engines that take the option.
 var takes = map[string]engine.OptionSet{
@@ -113,7 +114,7 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 	f.Common("D", "ltl", "all", "search", "por", "workers", "timeout", "max-memory", "trace",
 		"json")
 	f.Group("What is printed:", "json", "trace", "trace-states", "minimize", "coverage", "q",
-		"profile")
+		"color", "profile")
 }
 
 // searchNames returns the values of -search.

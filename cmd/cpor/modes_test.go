@@ -102,6 +102,7 @@ func TestFlagUse(t *testing.T) {
 		"trace-states": {""},
 		"minimize":     {"0"},
 		"coverage":     {"coverage.txt"},
+		"color":        {"always"},
 		"q":            {""},
 		"profile":      {"mem"},
 		"search":       nil, // below: a mode

@@ -73,15 +73,6 @@ func terminalWidth(f *os.File) int {
 	return w
 }
 
-// outputWidth returns the width to print results in: a terminal's, within
-// reason, or 80 columns.
-func outputWidth(w io.Writer) int {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return min(max(terminalWidth(f), 40), 120)
-	}
-	return pageWidth
-}
-
 func (p *progress) live(s engine.Progress) {
 	// A column on the left is the spinner's, and the last one stays free, for
 	// terminals that wrap there.

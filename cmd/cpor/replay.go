@@ -12,6 +12,7 @@ import (
 	"cpor/engine/temporal"
 	"cpor/frontend"
 	"cpor/internal/human"
+	"cpor/internal/terminal"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -43,13 +44,13 @@ func (e *env) replay(c *runConfig, m *frontend.Program) int {
 		_, traceErr = out.write([]finding{f})
 	}
 	return e.print(false, func(b *bytes.Buffer) error {
-		p := &printer{w: b, width: outputWidth(e.stdout)}
+		p := &printer{w: b, Page: terminal.For(e.stdout, c.color)}
 		rep := &report{c: c, program: m}
 		switch {
 		case f.Account != nil && c.quiet:
 			p.printf("%s: the trail shows that %s\n", c.file, f.Violation.Message)
 		case f.Account != nil:
-			p.err = f.Account.WriteText(b, p.width)
+			p.err = f.Account.WriteText(b, p.table())
 		case why != "":
 			p.printf("%s\n", p.wrap(fmt.Sprintf("%s: the trail shows no violation: %s", c.file,
 				why), 2))
@@ -61,11 +62,12 @@ func (e *env) replay(c *runConfig, m *frontend.Program) int {
 		}
 		if !c.quiet && p.err == nil && f.Account == nil {
 			p.printf("\n")
+			all := p.table()
+			all.MaxSteps, all.MaxThreads = 0, 0
 			if shown != nil {
-				p.err = shown.WriteTable(b, p.width)
+				p.err = shown.WriteTable(b, p.table())
 			} else {
-				p.err = f.record.WriteTable(b, trace.TableOptions{Width: p.width,
-					OmitViolation: true})
+				p.err = f.record.WriteTable(b, all)
 			}
 		}
 		if r.Note != "" && !c.quiet {

@@ -18,6 +18,7 @@ import (
 	"cpor/frontend"
 	"cpor/frontend/source"
 	"cpor/internal/human"
+	"cpor/internal/terminal"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -360,11 +361,11 @@ const (
 	maxThreads = 16
 )
 
-// writeText prints the result for people, width columns wide: the violations
+// writeText prints the result for people: the violations
 // with their traces first, so that the verdict and the figures stand at the end,
 // where a terminal shows them.
-func (r *report) writeText(w io.Writer, width int) error {
-	p := &printer{w: w, width: width}
+func (r *report) writeText(w io.Writer, page terminal.Page) error {
+	p := &printer{w: w, Page: page}
 	for i, f := range r.found {
 		r.writeViolation(p, i, f)
 	}
@@ -389,7 +390,7 @@ func (r *report) writeText(w io.Writer, width int) error {
 func (r *report) writeViolation(p *printer, i int, f finding) {
 	if f.Account != nil {
 		if p.err == nil {
-			p.err = f.Account.WriteText(p.w, p.width)
+			p.err = f.Account.WriteText(p.w, p.table())
 		}
 		p.printf("\n")
 		return
@@ -398,15 +399,14 @@ func (r *report) writeViolation(p *printer, i int, f finding) {
 	if len(r.found) > 1 && !r.c.mode.Temporal {
 		head = fmt.Sprintf("[%d] %s", i+1, head)
 	}
-	p.printf("%s\n", r.excerpt(f, head))
+	p.printf("%s\n", r.excerpt(f, p.Paint(terminal.Bad, head)))
 	p.printf("\n")
 	if f.record == nil {
 		p.printf("%s\n\n", p.wrap("There is no trace: "+f.TraceMissing, 0))
 		return
 	}
 	if p.err == nil {
-		p.err = f.record.WriteTable(p.w, trace.TableOptions{
-			Width: p.width, MaxSteps: maxSteps, MaxThreads: maxThreads, OmitViolation: true})
+		p.err = f.record.WriteTable(p.w, p.table())
 	}
 	p.printf("\n")
 	if n := len(f.record.Events); n > maxSteps && r.c.trace == "" {
@@ -445,6 +445,11 @@ func offset(f *source.File, p system.Pos) source.Pos {
 func (r *report) writeVerdict(p *printer) {
 	name := r.c.file
 	var s string
+	color := map[engine.Verdict]terminal.Color{engine.Pass: terminal.Good,
+		engine.Violated: terminal.Bad}[r.verdict()]
+	if color == terminal.Plain {
+		color = terminal.Unsure
+	}
 	switch r.verdict() {
 	case engine.Pass:
 		s = "no violation; everything was covered" + r.vacuous()
@@ -465,7 +470,7 @@ func (r *report) writeVerdict(p *printer) {
 	default:
 		s = "incomplete: " + r.res.Reason + "; no violation so far"
 	}
-	p.printf("%s\n", p.wrap(name+": "+s, 2))
+	p.verdict(color, name+": ", s)
 	if next := r.next(); next != "" && !r.c.quiet {
 		p.printf("%s\n", p.wrap("try next: "+next, 2))
 	}
@@ -641,9 +646,9 @@ func (r *report) writeCounts(p *printer) {
 
 // printer writes to w until the first error.
 type printer struct {
-	w     io.Writer
-	width int
-	err   error
+	w io.Writer
+	terminal.Page
+	err error
 }
 
 func (p *printer) printf(format string, args ...any) {
@@ -654,11 +659,27 @@ func (p *printer) printf(format string, args ...any) {
 
 // wrap breaks a text at spaces and indents all lines but the first.
 func (p *printer) wrap(s string, indent int) string {
-	lines := strings.Split(text.WrapSoft(s, p.width-indent), "\n")
+	lines := strings.Split(text.WrapSoft(s, p.Columns()-indent), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
+}
+
+// table returns how to print a trace.
+func (p *printer) table() trace.TableOptions {
+	return trace.TableOptions{Width: p.Columns(), Color: p.Color, MaxSteps: maxSteps,
+		MaxThreads: maxThreads, OmitViolation: true}
+}
+
+// verdict prints a verdict behind what it is about.
+func (p *printer) verdict(color terminal.Color, about, verdict string) {
+	text := p.wrap(about+verdict, 2)
+	if rest, ok := strings.CutPrefix(text, about); ok {
+		p.printf("%s%s\n", about, p.Paint(color, rest))
+	} else {
+		p.printf("%s\n", p.Paint(color, text))
+	}
 }
 
 // figure prints a line of the figures.

@@ -23,7 +23,8 @@ import (
 // session are the flags of `cpor run` that may change when a search continues: they do
 // not say what is explored.
 var session = []string{"workers", "timeout", "max-states", "max-transitions", "max-memory", "json",
-	"trace", "trace-states", "minimize", "coverage", "q", "profile", "checkpoint-interval"}
+	"trace", "trace-states", "minimize", "coverage", "q", "color", "profile",
+	"checkpoint-interval"}
 
 // checkpointHeader is what is in front of a checkpoint.
 type checkpointHeader struct {

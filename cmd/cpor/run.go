@@ -22,6 +22,7 @@ import (
 	"cpor/frontend/gosrc/testcmd"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
+	"cpor/internal/terminal"
 	"cpor/system"
 )
 
@@ -55,6 +56,7 @@ type runConfig struct {
 	traceStates     bool
 	coverage        string // the file
 	quiet           bool
+	color           terminal.When
 	profile         string
 }
 
@@ -128,6 +130,7 @@ func (c *runConfig) define() *cliflag.Set {
 	f.StringVar(&c.coverage, "coverage", "", "write the source with the number of executions of "+
 		"each line to this `file`, or - for the terminal")
 	f.BoolVar(&c.quiet, "q", false, "print only the verdict and the violations, and no progress")
+	f.Var(&c.color, "color", terminal.Usage)
 	f.Func("profile", "write a profile of the search to the working directory; `what`: "+
 		strings.Join(profileNames(), ", "), func(s string) error {
 		c.profile = s
@@ -583,7 +586,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 		if c.json {
 			return rep.writeJSON(b)
 		}
-		return rep.writeText(b, outputWidth(e.stdout))
+		return rep.writeText(b, terminal.For(e.stdout, c.color))
 	}, traceErr, rep.exitCode())
 	if c.coverage != "" {
 		if err := rep.writeCoverage(e); err != nil {
@@ -643,7 +646,7 @@ func (e *env) print(asJSON bool, write func(b *bytes.Buffer) error, traceErr err
 	return code
 }
 
-// printable quotes the characters that would do something to a terminal: a
+// printable quotes the characters that would do something to a terminal, except change colors: a
 // model's messages and comments are anybody's.
 func printable(s string) string {
 	harmless := func(r rune) bool {
@@ -655,6 +658,10 @@ func printable(s string) string {
 	}
 	var b strings.Builder
 	for i, n := 0, 0; i < len(s); i += n {
+		if n = terminal.Sequence(s[i:]); n > 0 {
+			b.WriteString(s[i : i+n])
+			continue
+		}
 		var r rune
 		if r, n = utf8.DecodeRuneInString(s[i:]); harmless(r) {
 			b.WriteRune(r)

@@ -4,7 +4,7 @@
 //
 //	o := temporal.Options{Reduction: temporal.Transparent}
 //	r, err := temporal.Run(ctx, sys, []engine.Property{{Name: "p", Formula: f}}, o)
-//	if c := r[0].Counterexample; c != nil { c.WriteText(os.Stdout, 80) }
+//	if c := r[0].Counterexample; c != nil { c.WriteText(os.Stdout, trace.TableOptions{}) }
 //
 // # Semantics
 //

@@ -16,6 +16,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/model"
+	"cpor/trace"
 )
 
 // known is a model with properties whose verdicts are known, and its twin for
@@ -314,7 +315,7 @@ func TestOutputs(t *testing.T) {
 		t.Fatalf("the counterexample of %s has no loop", ps[1].Name)
 	}
 	var text strings.Builder
-	if err := c.WriteText(&text, 80); err != nil {
+	if err := c.WriteText(&text, trace.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"ltl response_ { [] (want[0] -> <> cs[0]) } does not hold",

@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"cpor/internal/terminal"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -48,18 +49,26 @@ func observe(obs *system.Observers, m system.Machine) itfState {
 const shownProps = 6
 
 // WriteText prints the property, and the execution as a table with the values of the
-// propositions, width columns wide.
-func (x *Counterexample) WriteText(w io.Writer, width int) error {
-	fmt.Fprintf(w, "%s { %s } does not hold", x.Property.Called(), x.Property.Text)
+// propositions.
+func (x *Counterexample) WriteText(w io.Writer, o trace.TableOptions) error {
+	fmt.Fprintf(w, "%s { %s } %s", x.Property.Called(), x.Property.Text,
+		o.Page().Paint(terminal.Bad, "does not hold"))
 	if x.Part != x.Property.Formula {
 		fmt.Fprintf(w, ", namely its part\n  %s", x.Part)
 	}
 	fmt.Fprint(w, "\n\n")
-	return x.WriteTable(w, width)
+	return x.WriteTable(w, o)
 }
 
 // WriteTable prints the execution as WriteText does, without the property.
-func (x *Counterexample) WriteTable(w io.Writer, width int) error {
+func (x *Counterexample) WriteTable(w io.Writer, o trace.TableOptions) error {
+	page := o.Page()
+	colors := map[string]terminal.Color{}
+	for _, e := range x.Record.Events {
+		if _, ok := colors[e.Thread]; !ok {
+			colors[e.Thread] = terminal.Thread(len(colors))
+		}
+	}
 	tw := table.NewWriter()
 	tw.SetStyle(table.StyleLight)
 	tw.Style().Options.DrawBorder = false
@@ -100,7 +109,8 @@ func (x *Counterexample) WriteTable(w io.Writer, width int) error {
 		return []any{strings.Join(up, "\n"), strings.Join(down, "\n")}
 	}
 	row := func(number, thread, statement string, k int) {
-		tw.AppendRow(append(table.Row{number, thread, statement}, values(k)...))
+		tw.AppendRow(append(table.Row{number, page.Paint(colors[thread], thread), statement},
+			values(k)...))
 	}
 	row("0", "", "(initial state)", 0)
 	for i, e := range x.Record.Events {
@@ -118,7 +128,7 @@ func (x *Counterexample) WriteTable(w io.Writer, width int) error {
 		tw.AppendSeparator()
 		tw.AppendRow(table.Row{"", "", end})
 	}
-	tw.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: max(30, width-40)}})
+	tw.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: max(30, page.Columns()-40)}})
 	fmt.Fprint(w, b.String())
 	if b.Len() > 0 {
 		fmt.Fprintln(w)
@@ -265,7 +275,7 @@ func (x *Counterexample) WriteFile(name string) error {
 		enc.SetIndent("", "  ")
 		err = enc.Encode(x)
 	default:
-		err = x.WriteText(&b, 120)
+		err = x.WriteText(&b, trace.TableOptions{Width: 120})
 	}
 	if err != nil {
 		return err

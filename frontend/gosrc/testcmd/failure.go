@@ -51,10 +51,11 @@ func notes(f *gotest.Failure) []string {
 	return out
 }
 
-// Describe returns a failing execution for users: a table of its steps at most width columns
-// wide, its output, and the stacks of the goroutines that matter. When hurry returns true, only
-// the last steps are described; nil: never.
-func Describe(p system.System, f *gotest.Failure, width int, hurry func() bool) string {
+// Describe returns a failing execution for users: a table of its steps, its output, and the stacks
+// of the goroutines that matter. When hurry returns true, only the last steps are described; nil:
+// never.
+func Describe(p system.System, f *gotest.Failure, o trace.TableOptions, hurry func() bool) string {
+	o.OmitViolation, o.MaxSteps = true, 60
 	var b bytes.Buffer
 	if f.Note != "" {
 		fmt.Fprintf(&b, "%s\n", f.Note)
@@ -64,13 +65,12 @@ func Describe(p system.System, f *gotest.Failure, width int, hurry func() bool) 
 		t.Steps = slices.Concat(t.Steps, f.Cycle)
 		rec, err := gotest.Record(p, &t, hurry)
 		if err == nil {
-			rec.Final = nil // the stacks below say more
+			rec.Final, rec.Shared = nil, nil // the stacks below say more
 			first := shorten(rec, len(f.Trace.Steps))
 			if len(f.Cycle) == 0 {
 				rec.Events = fold(rec.Events)
 			}
-			err = rec.WriteTable(&b, trace.TableOptions{Width: width, OmitViolation: true,
-				MaxSteps: 60})
+			err = rec.WriteTable(&b, o)
 			if n := len(rec.Events); len(f.Cycle) > 0 {
 				steps := fmt.Sprintf("steps %d to %d lead", first+1, n)
 				if first+1 == n {
@@ -90,7 +90,7 @@ func Describe(p system.System, f *gotest.Failure, width int, hurry func() bool) 
 		}
 	}
 	for _, s := range f.Stacks {
-		fmt.Fprintf(&b, "\n%s\n", wrap(s.Goroutine+" "+s.What))
+		fmt.Fprintf(&b, "\n%s\n", wrap(s.Goroutine+" "+s.What, o.Page().Columns()))
 		for _, fr := range s.Frames {
 			fmt.Fprintf(&b, "\t%s (%s:%d)\n", fr.Func, fr.Pos.File, fr.Pos.Line)
 		}

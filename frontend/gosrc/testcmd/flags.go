@@ -13,6 +13,7 @@ import (
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/cliflag"
+	"cpor/internal/terminal"
 )
 
 // config holds the flags of `cpor test` and `cpor run PACKAGE`.
@@ -28,6 +29,8 @@ type config struct {
 	list     string
 	verbose  bool
 	json     bool
+	color    terminal.When
+	page     terminal.Page // what the output goes to
 	failFast bool
 	short    bool
 	count    int
@@ -108,6 +111,7 @@ func (c *config) define() {
 	}
 	f.BoolVar(&c.verbose, "v", false, "report each test, including those that pass")
 	f.BoolVar(&c.json, "json", false, "print events as go test -json does, with further fields")
+	f.Var(&c.color, "color", terminal.Usage)
 	f.StringVar(&c.dir, "C", "", "change to this `dir` first")
 	f.StringVar(&c.tags, "tags", "", "build tags: a comma-separated `list`")
 	f.StringVar(&c.mod, "mod", "", "how modules are loaded, as for the go command: the `mode` "+
@@ -158,7 +162,7 @@ func (c *config) define() {
 			"workers")
 	}
 	f.Group("Limits:", "timeout", "max-memory")
-	f.Group("What is shown:", "v", "json", "trace", "replay")
+	f.Group("What is shown:", "v", "json", "color", "trace", "replay")
 	f.Common("run", "v", "timeout", "max-memory", "workers", "search", "machine", "time", "trace",
 		"replay", "json")
 	if c.command == "test" {

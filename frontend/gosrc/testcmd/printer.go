@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"cpor/frontend/gosrc/gotest"
+	"cpor/internal/terminal"
 	"cpor/trace"
 )
 
@@ -91,10 +92,10 @@ func (t *text) done(o outcome) {
 	case (o.verdict == passed || o.verdict == skipped) && !t.verbose && o.result.Slow == nil:
 		return
 	case o.verdict == timing:
-		t.last = append(t.last, report(o)+t.subtests(o))
+		t.last = append(t.last, report(o, t.page)+t.subtests(o))
 		return
 	}
-	t.printf("%s%s", report(o), t.subtests(o))
+	t.printf("%s%s", report(o, t.page), t.subtests(o))
 	t.flush()
 }
 
@@ -103,32 +104,33 @@ func (t *text) subtests(o outcome) string {
 	var b strings.Builder
 	for _, s := range o.subtests {
 		if t.verbose || s.verdict == failing {
-			b.WriteString(s.line(o.test))
+			b.WriteString(s.line(o.test, t.page))
 		}
 	}
 	return b.String()
 }
 
 // line is the line about a subtest of a test, as go test shows it.
-func (s subtest) line(test string) string {
+func (s subtest) line(test string, page terminal.Page) string {
 	indent := strings.Repeat("    ", strings.Count(s.name, "/")-strings.Count(test, "/"))
-	line := fmt.Sprintf("%s--- %s: %s\n", indent, s.verdict, s.name)
+	line := fmt.Sprintf("%s--- %s: %s\n", indent, page.Paint(s.verdict.color(), string(s.verdict)),
+		s.name)
 	if s.note != "" {
 		line += indent + "    " + s.note + "\n"
 	}
 	return line
 }
 
-// wrap breaks a line so that it fits into a report on a terminal of 80 columns. Words stay
+// wrap breaks a line so that it fits into a report of this width. Words stay
 // whole, so that paths can be followed, which human.Wrap does not promise.
-func wrap(line string) string {
+func wrap(line string, width int) string {
 	var b strings.Builder
 	n := 0
 	for i, word := range strings.Split(line, " ") {
 		w := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
-		case n+1+w > textWidth && n > 0:
+		case n+1+w > width && n > 0:
 			b.WriteString("\n  ")
 			n = 2
 		default:
@@ -141,14 +143,29 @@ func wrap(line string) string {
 	return b.String()
 }
 
+// inner is the width of what stands in a report, behind four columns.
+func inner(page terminal.Page) int { return page.Columns() - 4 }
+
+// color returns the color that a verdict is shown in.
+func (v verdict) color() terminal.Color {
+	switch v {
+	case passed:
+		return terminal.Good
+	case failing:
+		return terminal.Bad
+	}
+	return terminal.Unsure
+}
+
 // report is the text about one test, as go test shows it with -v.
-func report(o outcome) string {
+func report(o outcome, page terminal.Page) string {
 	var b strings.Builder
 	if o.test != "" {
-		fmt.Fprintf(&b, "--- %s: %s (%.2fs)\n", o.verdict, o.test, o.elapsed.Seconds())
+		fmt.Fprintf(&b, "--- %s: %s (%.2fs)\n", page.Paint(o.verdict.color(),
+			string(o.verdict)), o.test, o.elapsed.Seconds())
 	}
 	head, rest, _ := strings.Cut(o.summary, "\n")
-	for _, part := range []string{wrap(head) + "\n", rest, o.details} {
+	for _, part := range []string{wrap(head, inner(page)) + "\n", rest, o.details} {
 		for line := range strings.Lines(part) {
 			if line = strings.TrimRight(line, "\n"); line == "" && part == rest {
 				continue // assertions of testify begin and end with one
@@ -166,13 +183,13 @@ func (t *text) end(pkg string, all []outcome, left int, elapsed time.Duration) {
 	}
 	t.last = nil
 	if worst.verdict == failing || t.verbose {
-		t.printf("%s\n", worst.verdict)
+		t.printf("%s\n", t.page.Paint(worst.verdict.color(), string(worst.verdict)))
 	}
 	word := "ok  "
 	if worst.verdict != passed {
 		word = string(worst.verdict)
 	}
-	t.printf("%s\t%s\t%.3fs", word, pkg, elapsed.Seconds())
+	t.printf("%s\t%s\t%.3fs", t.page.Paint(worst.verdict.color(), word), pkg, elapsed.Seconds())
 	switch {
 	case left > 0:
 		t.printf(" [%s]", interrupted(left))
@@ -183,7 +200,7 @@ func (t *text) end(pkg string, all []outcome, left int, elapsed time.Duration) {
 	}
 	t.printf("\n")
 	if s := alone(all); s != "" {
-		t.printf("%s\n", wrap("    "+s))
+		t.printf("%s\n", wrap("    "+s, inner(t.page)))
 	}
 	t.flush()
 }
@@ -316,7 +333,7 @@ func (e *events) run(pkg, test string) {
 }
 
 func (e *events) done(o outcome) {
-	e.output(o.pkg, o.test, report(o))
+	e.output(o.pkg, o.test, report(o, terminal.Page{}))
 	ev := event{Action: action(o.verdict), Package: o.pkg, Test: o.test, Machine: o.machine,
 		Verdict: strings.ToLower(string(o.verdict))}
 	s := o.elapsed.Seconds()
@@ -340,7 +357,7 @@ func (e *events) done(o outcome) {
 	for _, s := range o.subtests {
 		e.put(event{Action: "run", Package: o.pkg, Test: s.name})
 		e.output(o.pkg, s.name, "=== RUN   "+s.name+"\n")
-		e.output(o.pkg, s.name, s.line(o.test))
+		e.output(o.pkg, s.name, s.line(o.test, terminal.Page{}))
 		e.put(event{Action: action(s.verdict), Package: o.pkg, Test: s.name, Elapsed: new(float64),
 			Verdict: strings.ToLower(string(s.verdict))})
 	}

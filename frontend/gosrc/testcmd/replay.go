@@ -98,11 +98,8 @@ func (s *session) save(name string, p *gosrc.Package, prog program, test string,
 		}
 		return rec.WriteFile(name)
 	case !strings.HasSuffix(lower, ".json"):
-		return os.WriteFile(
-			name,
-			[]byte(Headline(f)+"\n\n"+Describe(prog, f, textWidth, nil)),
-			0o666,
-		)
+		text := Headline(f) + "\n\n" + Describe(prog, f, trace.TableOptions{}, nil)
+		return os.WriteFile(name, []byte(text), 0o666)
 	}
 	rec, err := gotest.Record(prog, f.Trace, nil)
 	if err != nil {
@@ -236,7 +233,7 @@ func (s *session) again(w io.Writer, doc *Saved, prog program, f *gotest.Failure
 	if name == "" {
 		name = doc.Package
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s", wrap(name+": "+s.relative(Headline(f))),
-		s.relative(Describe(prog, f, textWidth, nil)))
+	_, err := fmt.Fprintf(w, "%s\n%s", wrap(name+": "+s.relative(Headline(f)), inner(s.page)),
+		s.relative(Describe(prog, f, s.table(), nil)))
 	return err
 }

@@ -15,6 +15,9 @@ import (
 // TestReplayNumbers: goroutines have numbers in the order in which the search met them, and a
 // replay must not depend on that. Here an execution has made the child of first before that
 // of second, while the failing one makes them in the other order.
+// table is as wide as reports on a terminal of 80 columns.
+var table = trace.TableOptions{Width: 76}
+
 func TestReplayNumbers(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n",
@@ -86,7 +89,7 @@ func TestOrder(t *testing.T) {
 	if err != nil || res.Failure == nil {
 		t.Fatalf("%+v, %v; want a failure", res, err)
 	}
-	want := Headline(res.Failure) + "\n" + Describe(res.Program, res.Failure, textWidth, nil)
+	want := Headline(res.Failure) + "\n" + Describe(res.Program, res.Failure, table, nil)
 
 	follows := func(p *gosrc.Program) bool {
 		m := p.NewMachine()
@@ -122,7 +125,7 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Headline(f) + "\n" + Describe(again, f, textWidth, nil); got != want {
+	if got := Headline(f) + "\n" + Describe(again, f, table, nil); got != want {
 		t.Errorf("the replay shows\n%s\nwant\n%s", got, want)
 	}
 }
@@ -209,7 +212,7 @@ func TestLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.ReplaceAll(Describe(prog, f, textWidth, nil), dir+string(filepath.Separator),
+	if want := strings.ReplaceAll(Describe(prog, f, table, nil), dir+string(filepath.Separator),
 		""); !strings.Contains(got, want) {
 		t.Errorf("the replay shows\n%s\nwant\n%s", got, want)
 	}

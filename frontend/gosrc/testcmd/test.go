@@ -18,6 +18,7 @@ import (
 	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
+	"cpor/internal/terminal"
 	"cpor/trace"
 )
 
@@ -56,6 +57,9 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 	if len(c.unused) > 0 {
 		fmt.Fprintf(stderr, "cpor %s: ignored, because every schedule is explored once (\"cpor "+
 			"help %[1]s\" has the reasons): %s\n", command, strings.Join(c.unused, " "))
+	}
+	if !c.json {
+		c.page = terminal.For(stdout, c.color)
 	}
 	s := &session{config: c, ctx: ctx, out: newPrinter(stdout, c)}
 	if c.replay != "" {
@@ -344,7 +348,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.verdict = failing
 		head, rest, _ := strings.Cut(s.relative(Headline(res.Failure)), "\n")
 		o.summary = fmt.Sprintf("%s (%s explored%s)\n%s", head, explored(res), natively(res), rest)
-		o.details = s.relative(Describe(programOf(res), res.Failure, textWidth, s.hurry(begin)))
+		o.details = s.relative(Describe(programOf(res), res.Failure, s.table(), s.hurry(begin)))
 		s.writeTrace(p, test, res)
 	case res.Verdict == engine.Violated: // without an account of it
 		o.verdict, o.summary = failing, res.Reason
@@ -358,7 +362,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.verdict, o.summary = unfinished, fmt.Sprintf("seen once, and not again when the "+
 			"execution was repeated: %s (%s explored%s)\n%s", head, explored(res), natively(res),
 			rest)
-		o.details = s.relative(Describe(programOf(res), res.Once, textWidth, s.hurry(begin)))
+		o.details = s.relative(Describe(programOf(res), res.Once, s.table(), s.hurry(begin)))
 	default:
 		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+
 			res.Reason+fixed(res)+natively(res)
@@ -376,7 +380,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		}
 		o.verdict = timing
 		o.summary = note + " (-time any makes it a failure; without it, " + o.summary + ")"
-		o.details = s.relative(Describe(slowProgramOf(res), f, textWidth, s.hurry(begin)))
+		o.details = s.relative(Describe(slowProgramOf(res), f, s.table(), s.hurry(begin)))
 	default:
 		o.summary += "; " +
 			s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it "+
@@ -484,9 +488,10 @@ func (s *session) reason() string {
 	return fmt.Sprintf("time-out after %v", s.timeout)
 }
 
-// textWidth is the width of tables: with the four columns before them they fit on a terminal
-// of 80 columns.
-const textWidth = 76
+// table returns how to print executions in a report.
+func (s *session) table() trace.TableOptions {
+	return trace.TableOptions{Width: inner(s.page), Color: s.page.Color}
+}
 
 // lines are the ends of lines with surrounding white space.
 var lines = regexp.MustCompile(`\s*\n\s*`)
