@@ -107,7 +107,7 @@ func (a *accessor) end(ch program.Expr, use int) bool {
 		a.out.write(a.f.vars + uses*v + use)
 		return true
 	}
-	ids, other := a.c.channelsOf(ch)
+	ids, other := a.channelsOf(ch)
 	if other {
 		return false
 	}

@@ -2,15 +2,20 @@ package machine
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"cpor/frontend/promela/program"
 	"cpor/system"
 )
 
 // What a process may still access is computed once per system, for each control state of each
-// process type, by joining the accesses of the edges on all paths from there. Indices are
-// ignored: an element whose index is not a number may be any of its array. The package
-// documentation says what an edge accesses.
+// process type, by joining the accesses of the edges on all paths from there. An element whose
+// index is not a number may be any of its array. The package documentation says what an edge
+// accesses.
+//
+// A process never changes its number. So in fork[(_pid + 1) % N] the index is a number for each
+// process, and a type with such an index is analyzed for each of its processes, when that is first
+// asked about. The processes that it starts have any number.
 //
 // A process is moved not only by its own transitions, but also by a rendezvous with another one;
 // the paths include the edges that a rendezvous takes, so the result for a control state covers
@@ -51,7 +56,15 @@ type futures struct {
 	number map[int]int // by location of a global channel: its number
 	plain  [][]bool    // by process type and control state: see ends.go
 	props  []dependence
+
+	width        int       // of a set, in words
+	next, starts [][][]int // by type and state: the states that follow, and the types started
+	// By process type whose indices depend on _pid, and number of the process: its states.
+	numbered [][]atomic.Pointer[[]reach]
 }
+
+// maxNumbered is how many words the sets of a process may take that is analyzed by itself.
+const maxNumbered = 1 << 13
 
 // dependence is what a proposition depends on.
 type dependence struct {
@@ -98,52 +111,87 @@ func (s *System) analyse() *futures {
 	}
 	f.chans = f.first + bitLooks + len(s.procs)
 	f.vars = f.chans + uses*len(s.prog.Globals.Chans)
-	width := (f.vars+uses*maxVars)/64 + 1
+	f.width = (f.vars+uses*maxVars)/64 + 1
 	c := &coder{sys: s}
-	empty := func() reach { return reach{make([]uint64, width), make([]uint64, width)} }
-	next := make([][][]int, len(s.procs)) // by type and state: the states of the type that follow
-	starts := make([][][]int, len(s.procs))
+	f.next, f.starts = make([][][]int, len(s.procs)), make([][][]int, len(s.procs))
+	f.numbered = make([][]atomic.Pointer[[]reach], len(s.procs))
 	for _, t := range s.procs {
-		a := accessor{f: f, s: s, c: c, t: t, inside: s.inside(t.Proc)}
 		f.plain = append(f.plain, s.plainStates(t.Proc))
-		list := make([]reach, len(t.states))
-		next[t.Index], starts[t.Index] = make([][]int, len(list)), make([][]int, len(list))
-		for i, st := range t.States {
-			a.out, a.starts = empty(), nil
-			a.state(st, i == t.End)
-			list[i] = a.out
-			starts[t.Index][i] = a.starts
-			for _, e := range edgesOf(st) {
-				for _, to := range []*program.State{e.To, e.Inner} {
-					if to != nil {
-						next[t.Index][i] = append(next[t.Index][i], to.ID)
-					}
-				}
-			}
-			if st.Fall != nil {
-				next[t.Index][i] = append(next[t.Index][i], st.Fall.ID)
-			}
+		a := f.accessor(s, t, anyPid)
+		f.states = append(f.states, a.all())
+		f.next[t.Index], f.starts[t.Index] = a.next, a.started
+		if a.asksPid && len(t.states)*f.width <= maxNumbered {
+			f.numbered[t.Index] = make([]atomic.Pointer[[]reach], program.MaxProcesses)
 		}
-		f.states = append(f.states, list)
 	}
 	for more := true; more; {
 		more = false
 		for p := range f.states {
-			for i := len(f.states[p]) - 1; i >= 0; i-- {
-				r := &f.states[p][i]
-				for _, to := range next[p][i] {
-					more = r.add(&f.states[p][to]) || more
-				}
-				for _, q := range starts[p][i] {
-					more = r.add(f.asOther(&f.states[q][s.procs[q].Start])) || more
-				}
-			}
+			more = f.join(s, p, f.states[p]) || more
 		}
 	}
 	for _, p := range s.prog.Props {
 		f.props = append(f.props, s.dependence(c, p.X))
 	}
 	return f
+}
+
+// join adds to the sets of the states of a process type those of what follows, once.
+func (f *futures) join(s *System, p int, list []reach) (more bool) {
+	for i := len(list) - 1; i >= 0; i-- {
+		for _, to := range f.next[p][i] {
+			more = list[i].add(&list[to]) || more
+		}
+		for _, q := range f.starts[p][i] {
+			more = list[i].add(f.asOther(&f.states[q][s.procs[q].Start])) || more
+		}
+	}
+	return more
+}
+
+// of returns the sets of the states of a process.
+func (f *futures) of(s *System, p, pid int) []reach {
+	if f.numbered[p] == nil || pid >= len(f.numbered[p]) {
+		return f.states[p]
+	}
+	at := &f.numbered[p][pid]
+	if list := at.Load(); list != nil {
+		return *list
+	}
+	list := f.accessor(s, s.procs[p], pid).all()
+	for f.join(s, p, list) {
+	}
+	at.Store(&list)
+	return list
+}
+
+// accessor returns what collects the accesses of a process type, or of its process with a number.
+func (f *futures) accessor(s *System, t *proctype, pid int) *accessor {
+	return &accessor{f: f, s: s, c: &coder{sys: s}, t: t, inside: s.inside(t.Proc), pid: pid}
+}
+
+// all returns what happens at each control state itself, and keeps what follows.
+func (a *accessor) all() []reach {
+	list := make([]reach, len(a.t.states))
+	a.next, a.started = make([][]int, len(list)), make([][]int, len(list))
+	for i, st := range a.t.States {
+		a.out = reach{make([]uint64, a.f.width), make([]uint64, a.f.width)}
+		a.starts = nil
+		a.state(st, i == a.t.End)
+		list[i] = a.out
+		a.started[i] = a.starts
+		for _, e := range edgesOf(st) {
+			for _, to := range []*program.State{e.To, e.Inner} {
+				if to != nil {
+					a.next[i] = append(a.next[i], to.ID)
+				}
+			}
+		}
+		if st.Fall != nil {
+			a.next[i] = append(a.next[i], st.Fall.ID)
+		}
+	}
+	return list
 }
 
 // edgesOf returns the edges that may be taken at a state.
@@ -155,7 +203,10 @@ func edgesOf(s *program.State) []*program.Edge {
 	return out
 }
 
-// accessor collects what happens at one control state.
+// anyPid stands for the number of a process where that is not known.
+const anyPid = -1
+
+// accessor collects what happens at one control state after the other.
 type accessor struct {
 	f      *futures
 	s      *System
@@ -165,6 +216,10 @@ type accessor struct {
 	starts []int // process types that are started
 	inside map[*program.State]bool
 	ends   bool // sends and receives of the state use ends of channels
+
+	pid           int // the number of the process, or anyPid
+	asksPid       bool
+	next, started [][]int // by control state: see futures
 }
 
 func (a *accessor) state(st *program.State, final bool) {
@@ -219,7 +274,7 @@ func (a *accessor) edge(e *program.Edge) {
 
 func (a *accessor) store(pl *program.Place) {
 	if pl.Global {
-		first, last := extent(pl)
+		first, last := a.extent(pl)
 		for k := first; k <= last; k++ {
 			a.out.write(k)
 		}
@@ -228,16 +283,40 @@ func (a *accessor) store(pl *program.Place) {
 
 // extent returns the scalars that a place may be.
 func extent(pl *program.Place) (first, last int) {
+	return (&accessor{pid: anyPid}).extent(pl)
+}
+
+func (a *accessor) extent(pl *program.Place) (first, last int) {
 	first, last = pl.Base, pl.Base+max(1, pl.Count)-1
 	for _, i := range pl.Index {
-		if c, ok := i.X.(*program.Const); ok && c.Value >= 0 && int(c.Value) < i.Len {
-			first += int(c.Value) * i.Stride
-			last += int(c.Value) * i.Stride
+		if v, ok := a.value(i.X); ok && v >= 0 && int(v) < i.Len {
+			first += int(v) * i.Stride
+			last += int(v) * i.Stride
 			continue
 		}
 		last += (i.Len - 1) * i.Stride
 	}
 	return first, last
+}
+
+// value returns the value that an expression has whenever the process evaluates it.
+func (a *accessor) value(x program.Expr) (v int32, ok bool) {
+	switch x := x.(type) {
+	case *program.Const:
+		return x.Value, true
+	case *program.Special:
+		if x.Name == "_pid" {
+			a.asksPid = true
+			return int32(a.pid), a.pid != anyPid
+		}
+	case *program.Binary:
+		y, okY := a.value(x.X)
+		z, okZ := a.value(x.Y)
+		if okY && okZ {
+			return program.EvalBinary(x.Op, y, z)
+		}
+	}
+	return 0, false
 }
 
 // channel records the access to the channels that an expression may be.
@@ -246,7 +325,7 @@ func (a *accessor) channel(ch program.Expr, write bool) {
 		a.out.write(a.f.vars + uses*v + useAny)
 		return
 	}
-	ids, other := a.c.channelsOf(ch)
+	ids, other := a.channelsOf(ch)
 	for _, k := range ids {
 		a.out.read(k)
 		if write {
@@ -257,6 +336,24 @@ func (a *accessor) channel(ch program.Expr, write bool) {
 		a.out.read(a.f.first)
 		a.out.write(a.f.first + bitChannels)
 	}
+}
+
+// channelsOf is that of coder for the process.
+func (a *accessor) channelsOf(ch program.Expr) (locs []int, other bool) {
+	l, ok := ch.(*program.Load)
+	if !ok || !l.Place.Global || l.Place.Sym.Chans == nil || a.s.stored[l.Place.Sym] {
+		return a.c.channelsOf(ch)
+	}
+	first, last := a.extent(l.Place)
+	if last-l.Place.Sym.Base >= len(l.Place.Sym.Chans) {
+		return a.c.channelsOf(ch)
+	}
+	for k := first; k <= last; k++ {
+		if c := a.s.prog.Globals.Chans[l.Place.Sym.Chans[k-l.Place.Sym.Base]]; c.Cap > 0 {
+			locs = append(locs, c.Base)
+		}
+	}
+	return locs, false
 }
 
 // channelsOf returns the locations of the globals' channels that an expression may be, and
@@ -285,7 +382,7 @@ func (a *accessor) expr(x program.Expr) {
 		switch x := x.(type) {
 		case *program.Load:
 			if x.Place.Global {
-				first, last := extent(x.Place)
+				first, last := a.extent(x.Place)
 				for k := first; k <= last; k++ {
 					a.out.read(k)
 				}
@@ -326,7 +423,7 @@ func (a *accessor) expr(x program.Expr) {
 
 // ahead returns what thread t of the live state may still access.
 func (m *Machine) ahead(t int) *reach {
-	return &m.sys.futuresOf().states[m.types[t]][m.pc(t)]
+	return &m.sys.futuresOf().of(m.sys, int(m.types[t]), t)[m.pc(t)]
 }
 
 // Future implements [system.Futures].
