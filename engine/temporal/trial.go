@@ -20,7 +20,7 @@ var pace = struct {
 	// A window is of that many states with a choice of which every one is looked at. Afterwards
 	// one in sampleEvery is, and sample of them decide again.
 	window, sample, sampleEvery int
-}{compile: 1 << 13, walk: 1 << 13, window: 1 << 10, sample: 1 << 6, sampleEvery: 32}
+}{compile: 1 << 16, walk: 1 << 13, window: 1 << 10, sample: 1 << 6, sampleEvery: 32}
 
 // next reports whether to look for an ample set of the next state.
 func (x *trial) next() bool {

@@ -81,6 +81,9 @@ func tried(e *engine.Entry, f engine.Flag, s string) Engine {
 			}
 			if e.Check != nil {
 				if err := e.Check(t.Flags, &t.Options); err != nil {
+					if f != nil { // it refuses the flag
+						err = errors.ErrUnsupported
+					}
 					return nil, err
 				}
 			}

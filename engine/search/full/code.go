@@ -52,7 +52,7 @@ type code struct {
 const (
 	// patience is how many transitions are taken before code is compiled. Small models end
 	// earlier.
-	patience = 1 << 13
+	patience = 1 << 16
 	// A measurement expands windows of states in both ways, in turns. The best window of each
 	// way counts, because a process is interrupted now and then. The first few windows fill
 	// caches.
