@@ -2,7 +2,7 @@ package machine
 
 import (
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	"cpor/frontend/promela/program"
 	"cpor/system"
@@ -60,7 +60,7 @@ type futures struct {
 	width        int       // of a set, in words
 	next, starts [][][]int // by type and state: the states that follow, and the types started
 	// By process type whose indices depend on _pid, and number of the process: its states.
-	numbered [][]atomic.Pointer[[]reach]
+	numbered [][]func() []reach
 }
 
 // maxNumbered is how many words the sets of a process may take that is analyzed by itself.
@@ -114,14 +114,17 @@ func (s *System) analyse() *futures {
 	f.width = (f.vars+uses*maxVars)/64 + 1
 	c := &coder{sys: s}
 	f.next, f.starts = make([][][]int, len(s.procs)), make([][][]int, len(s.procs))
-	f.numbered = make([][]atomic.Pointer[[]reach], len(s.procs))
+	f.numbered = make([][]func() []reach, len(s.procs))
 	for _, t := range s.procs {
 		f.plain = append(f.plain, s.plainStates(t.Proc))
 		a := f.accessor(s, t, anyPid)
 		f.states = append(f.states, a.all())
 		f.next[t.Index], f.starts[t.Index] = a.next, a.started
 		if a.asksPid && len(t.states)*f.width <= maxNumbered {
-			f.numbered[t.Index] = make([]atomic.Pointer[[]reach], program.MaxProcesses)
+			for pid := range program.MaxProcesses {
+				f.numbered[t.Index] = append(f.numbered[t.Index], sync.OnceValue(
+					func() []reach { return f.ofProcess(s, t, pid) }))
+			}
 		}
 	}
 	for more := true; more; {
@@ -149,19 +152,11 @@ func (f *futures) join(s *System, p int, list []reach) (more bool) {
 	return more
 }
 
-// of returns the sets of the states of a process.
-func (f *futures) of(s *System, p, pid int) []reach {
-	if f.numbered[p] == nil || pid >= len(f.numbered[p]) {
-		return f.states[p]
+// ofProcess analyzes the process of a type with a number.
+func (f *futures) ofProcess(s *System, t *proctype, pid int) []reach {
+	list := f.accessor(s, t, pid).all()
+	for f.join(s, t.Index, list) {
 	}
-	at := &f.numbered[p][pid]
-	if list := at.Load(); list != nil {
-		return *list
-	}
-	list := f.accessor(s, s.procs[p], pid).all()
-	for f.join(s, p, list) {
-	}
-	at.Store(&list)
 	return list
 }
 
@@ -423,7 +418,11 @@ func (a *accessor) expr(x program.Expr) {
 
 // ahead returns what thread t of the live state may still access.
 func (m *Machine) ahead(t int) *reach {
-	return &m.sys.futuresOf().of(m.sys, int(m.types[t]), t)[m.pc(t)]
+	f := m.sys.futuresOf()
+	if of := f.numbered[m.types[t]]; of != nil {
+		return &of[t]()[m.pc(t)]
+	}
+	return &f.states[m.types[t]][m.pc(t)]
 }
 
 // Future implements [system.Futures].
