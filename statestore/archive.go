@@ -106,8 +106,8 @@ func number[T ~int | ~int32 | ~uint32 | ~uint8 | ~uint64](a *archive, p *T) {
 	*p = T(n)
 }
 
-// truth is a bool.
-func (a *archive) truth(p *bool) {
+// boolean is a bool.
+func (a *archive) boolean(p *bool) {
 	n := uint64(0)
 	if *p {
 		n = 1
@@ -308,8 +308,8 @@ func (a *archive) shapes(t *treeStore, all []*nodes) {
 
 // shape is a shape of states.
 func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
-	before := sh.young.bytes()
-	y := sh.young
+	before := sh.samples.bytes()
+	y := sh.samples
 	list(a, &y.words, nil)
 	list(a, &y.parents, nil)
 	list(a, &y.keys, nil)
@@ -331,7 +331,7 @@ func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
 	}
 	l := sh.layout.Load()
 	there := l != nil
-	a.truth(&there)
+	a.boolean(&there)
 	if there {
 		if a.reading() {
 			l = &layout{}
@@ -341,9 +341,9 @@ func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
 			sh.layout.Store(l)
 		}
 	}
-	mature := sh.mature.Load()
-	a.truth(&mature)
-	sh.mature.Store(mature)
+	learned := sh.learned.Load()
+	a.boolean(&learned)
+	sh.learned.Store(learned)
 }
 
 // layout is the layout of a shape of k parts.

@@ -128,7 +128,7 @@ func TestChanged(t *testing.T) {
 			switch ok, err := x.Defer(end, parent, changed); {
 			case err != nil:
 				t.Fatal(err)
-			case !ok || i%7 == 0: // the second time it is there, but for a young store
+			case !ok || i%7 == 0: // the second time it is there, but for a store of samples
 				if err := x.Settle(add); err != nil {
 					t.Fatal(err)
 				}

@@ -435,8 +435,8 @@ func (t *treeStore) readStates(r *stateReader) {
 		}
 	}
 	t.shapes.Range(func(_, s any) bool {
-		if sh := s.(*shape); !sh.mature.Load() {
-			have += uint64(len(sh.young.parents))
+		if sh := s.(*shape); !sh.learned.Load() {
+			have += uint64(len(sh.samples.parents))
 		}
 		return true
 	})

@@ -27,7 +27,7 @@ func TestLog(t *testing.T) {
 				n = 3000
 			}
 			states, parents := someStates(n, seed)
-			o := Options{Kind: kind, Workers: 4, Young: 1 + r.IntN(200)}
+			o := Options{Kind: kind, Workers: 4, Samples: 1 + r.IntN(200)}
 			if kind == Bitstate {
 				o.MaxBytes = 1 << 20
 			}
@@ -177,7 +177,7 @@ func (w *brokenWriter) Write(b []byte) (int, error) {
 // TestLogLostNumbers has a number that a session took for a node which another one was faster to
 // number: it stands for no value, also when the node's table is built anew.
 func TestLogLostNumbers(t *testing.T) {
-	st := newTree(Options{Young: 1})
+	st := newTree(Options{Samples: 1})
 	x := st.NewSession().(*treeSession)
 	for i := range uint64(50) {
 		if _, _, err := x.Insert([]uint64{i, i * i, 7}, 0); err != nil {
@@ -216,7 +216,7 @@ func TestLogLostNumbers(t *testing.T) {
 func TestLogForeign(t *testing.T) {
 	var files, logs [][]byte
 	for i, kind := range []Kind{Tree, Tree, Plain, Plain, Compact, Compact} {
-		st := mustNew(t, Options{Kind: kind, Young: 10})
+		st := mustNew(t, Options{Kind: kind, Samples: 10})
 		x := st.NewSession()
 		states, _ := someStates(300+100*i, uint64(i))
 		for _, s := range states {
@@ -263,7 +263,7 @@ func TestSlabSize(t *testing.T) {
 func FuzzRestoreStates(f *testing.F) {
 	var file bytes.Buffer
 	for _, kind := range []Kind{Tree, Plain, Compact} {
-		st, err := New(Options{Kind: kind, Young: 4})
+		st, err := New(Options{Kind: kind, Samples: 4})
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 // TestParted inserts chains of states into three stores at a time, as the ranks
-// of a cluster do, and looks for every parent in all of them: young and old
-// states, parents of the same store and of others.
+// of a cluster do, and looks for every parent in all of them: samples and
+// other states, parents of the same store and of others.
 func TestParted(t *testing.T) {
 	const stores = 3
 	var all [stores]Session

@@ -41,8 +41,8 @@ const (
 //
 // Where the cuts are decides over the memory. A part that all the variation is
 // in has nearly as many values as there are states, and saves nothing; cut in
-// two, its halves have perhaps the square root of that. So the first youngStates
-// states of a length are kept as they are (the shape is young), and the cuts are
+// two, its halves have perhaps the square root of that. So the first sampleStates
+// states of a length are kept as they are, as samples, and the cuts are
 // then chosen so that the parts have few different values among those states.
 // Cuts may fall inside a word.
 //
@@ -65,18 +65,18 @@ const (
 // many bits together, the new profile has two adjacent ones merged: the pair is
 // numbered in a table of its own. There can be merges until one number is left.
 type shape struct {
-	n      int    // words
-	moves  uint32 // what distinguishes its moves from other shapes' (see move); 0: has none
-	layout atomic.Pointer[layout]
-	mature atomic.Bool // the parts are chosen, the young states are in the table
-	shared bool        // with other stores; set before a session works
-	mu     sync.Mutex  // guards what follows while the shape is young
-	young  *young
-	vertex []vertex
-	leafOf []int32 // leaves of word i: leafOf[i] to leafOf[i+1]
-	leaves int
-	parts  []part
-	// different values of parts i to j-1 among the young states
+	n       int    // words
+	moves   uint32 // what distinguishes its moves from other shapes' (see move); 0: has none
+	layout  atomic.Pointer[layout]
+	learned atomic.Bool // the parts are chosen, the samples are in the table
+	shared  bool        // with other stores; set before a session works
+	mu      sync.Mutex  // guards what follows until the shape is learned
+	samples *samples
+	vertex  []vertex
+	leafOf  []int32 // leaves of word i: leafOf[i] to leafOf[i+1]
+	leaves  int
+	parts   []part
+	// different values of parts i to j-1 among the samples
 	sampled [maxParts + 1][maxParts + 1]float64
 
 	profileMu sync.Mutex // guards changes of layout

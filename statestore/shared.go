@@ -41,8 +41,8 @@ func Learn(examples [][]uint64, before func(i int) int) Shape {
 	return sh
 }
 
-// Good tells whether a shape can be one: it may come from a file.
-func (sh *Shape) Good() bool {
+// Valid reports whether a shape can be one: it may come from a file.
+func (sh *Shape) Valid() bool {
 	k := len(sh.Cuts) - 1
 	if sh.Length < 2 || sh.Length > maxLength || k < 1 || k > maxParts || len(sh.Distinct) != k+1 {
 		return false
@@ -106,13 +106,13 @@ func (t *treeStore) share(from *shape) error {
 			a.part == b.part
 	}
 	switch {
-	case sh.mature.Load():
+	case sh.learned.Load():
 		if sh.leaves != from.leaves || !slices.EqualFunc(sh.vertex[:sh.leaves],
 			from.vertex[:from.leaves], same) {
 			return fmt.Errorf("statestore: states of %d words have been taken apart in another way",
 				from.n)
 		}
-	case len(sh.young.parents) > 0:
+	case len(sh.samples.parents) > 0:
 		return fmt.Errorf("statestore: states of %d words have not been taken apart", from.n)
 	default:
 		t.needNodes()
@@ -120,10 +120,10 @@ func (t *treeStore) share(from *shape) error {
 			from.leaves, from.parts, from.sampled
 		t.payShape(sh)
 		sh.layout.Store(&layout{})
-		before := sh.young.bytes()
-		sh.young.settle(nil)
-		t.ledger.take(sh.young.bytes()-before, true)
-		sh.mature.Store(true)
+		before := sh.samples.bytes()
+		sh.samples.freeze(nil)
+		t.ledger.take(sh.samples.bytes()-before, true)
+		sh.learned.Store(true)
 	}
 	sh.shared = true
 	return nil

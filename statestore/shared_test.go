@@ -33,7 +33,7 @@ func TestSharing(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 41))
 		n := 2 + r.IntN(9)
 		all, sh := sharedStates(r, n)
-		if !sh.Good() {
+		if !sh.Valid() {
 			t.Fatalf("seed %d: %+v", seed, sh)
 		}
 		text, err := json.Marshal(sh)
@@ -145,11 +145,11 @@ func TestShareMistakes(t *testing.T) {
 		bad := sh
 		bad.Cuts, bad.Weights, bad.Distinct = slices.Clone(sh.Cuts), slices.Clone(sh.Weights),
 			slices.Clone(sh.Distinct)
-		if change(&bad); bad.Good() {
+		if change(&bad); bad.Valid() {
 			t.Errorf("%s: %+v is taken for good", name, bad)
 		}
 	}
-	if !sh.Good() {
+	if !sh.Valid() {
 		t.Fatalf("%+v is not good", sh)
 	}
 	for _, k := range []Kind{Plain, Compact} {

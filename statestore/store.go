@@ -67,9 +67,9 @@ type Options struct {
 	// Workers is the number of sessions that will insert at a time; 0 is
 	// taken as 1. More may be opened.
 	Workers int
-	// Young is the number of states of a length that a Tree store examines before it decides where
-	// to cut them; 0 means 2,048. Tests of what happens after that use fewer.
-	Young int
+	// Samples is the number of states of a length that a Tree store examines before it decides
+	// where to cut them; 0 means 2,048. Tests of what happens after that use fewer.
+	Samples int
 }
 
 // Store is a covered set. Its methods may be called from many goroutines at

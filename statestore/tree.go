@@ -22,7 +22,7 @@ import (
 // exact, but positions change when a shard grows.
 type treeStore struct {
 	ledger *ledger
-	young  int // see Options.Young
+	most   int // samples of a length; see Options.Samples
 	table  *table
 
 	mu         sync.Mutex // guards what follows
@@ -33,7 +33,7 @@ type treeStore struct {
 	tables     int // how many nodes there are
 	orphans    map[uint64]Ref
 
-	// Set with mu locked, before the first shape gets mature.
+	// Set with mu locked, before the first shape gets learned.
 	inner     *nodes
 	partNodes [maxParts]*nodes
 
@@ -45,7 +45,7 @@ type treeStore struct {
 // The low parts of the entries. From codeFragment on it is a parent's fragment.
 const (
 	codeInitial  = 1
-	codeAside    = 2 // the parent is a Ref in young or in orphans
+	codeAside    = 2 // the parent is a Ref in samples or in orphans
 	codeFragment = 3
 	fragMask     = 1<<fragBits - 1
 	restBits     = keyBits - shardBits
@@ -89,9 +89,9 @@ func inverse(a uint64) uint64 {
 }
 
 func newTree(o Options) *treeStore {
-	t := &treeStore{nextClass: 1, ledger: newLedger(o), young: youngStates}
-	if o.Young > 0 {
-		t.young = o.Young
+	t := &treeStore{nextClass: 1, ledger: newLedger(o), most: sampleStates}
+	if o.Samples > 0 {
+		t.most = o.Samples
 	}
 	t.ledger.take(int(unsafe.Sizeof(*t)), true)
 	t.table = newTable(shardBits, fragBits, t.ledger)
@@ -153,11 +153,11 @@ func (t *treeStore) shapeOf(n int) *shape {
 	if sh, ok := t.shapes.Load(n); ok {
 		return sh.(*shape)
 	}
-	sh := &shape{n: n, young: newYoung(n, t.young)}
+	sh := &shape{n: n, samples: newSamples(n, t.most)}
 	if number := t.numbered.Add(1); number < 1<<16 && n < 1<<13 {
 		sh.moves = number << 16
 	}
-	size := int(unsafe.Sizeof(*sh)) + sh.young.bytes() // before others can add to it
+	size := int(unsafe.Sizeof(*sh)) + sh.samples.bytes() // before others can add to it
 	if got, loaded := t.shapes.LoadOrStore(n, sh); loaded {
 		return got.(*shape)
 	}
@@ -317,7 +317,7 @@ type treeSession struct {
 	cur        *frame // of the states inserted last
 	frames     map[int]*frame
 	spare      [maxTables]uint32
-	scratch    *scratch // nil until a shape is mature
+	scratch    *scratch // nil until a shape is learned
 	parent     Ref      // the parent last inserted from, and its code
 	parentCode uint64
 	deferred   []deferred // insertions that Settle completes
@@ -344,7 +344,7 @@ type frame struct {
 	valid bool   // there is a base
 	base  Ref    // of the base if it was loaded, otherwise 0
 	key   uint64 // of the base if it was loaded
-	ready bool   // the shape is mature, and the slices have its size
+	ready bool   // the shape is learned, and the slices have its size
 	words []uint64
 	codes []uint32 // of the vertices; those of the tops are not used
 	ids   [maxSlots]uint32
@@ -727,8 +727,8 @@ func (x *treeSession) rebase(f *frame, s []uint64, create bool) bool {
 // Insert implements [Session].
 func (x *treeSession) Insert(s []uint64, parent Ref) (ref Ref, added bool, err error) {
 	f := x.frameOf(len(s))
-	if !f.sh.mature.Load() {
-		if ref, added, err = x.insertYoung(f, s, parent); ref != 0 || err != nil {
+	if !f.sh.learned.Load() {
+		if ref, added, err = x.insertSample(f, s, parent); ref != 0 || err != nil {
 			return ref, added, err
 		}
 	}
@@ -751,7 +751,7 @@ type deferred struct {
 }
 
 // begin is the part of an insertion that is done without the table of states, which it
-// adds to x.deferred; the shape is mature. changed is that of Defer.
+// adds to x.deferred; the shape is learned. changed is that of Defer.
 func (x *treeSession) begin(f *frame, s []uint64, parent Ref, changed []int32) error {
 	if f.base != parent {
 		changed = nil
@@ -797,7 +797,7 @@ func (x *treeSession) complete(d *deferred) (ref Ref, added bool, err error) {
 // Defer implements [Deferring].
 func (x *treeSession) Defer(s []uint64, parent Ref, changed []int32) (bool, error) {
 	f := x.frameOf(len(s))
-	if !f.sh.mature.Load() {
+	if !f.sh.learned.Load() {
 		return false, nil
 	}
 	if err := x.begin(f, s, parent, changed); err != nil {
@@ -861,8 +861,8 @@ func (x *treeSession) drop() {
 
 // refOf returns the Ref of the state with a key whose entry has codeAside.
 func (sh *shape) refOf(key uint64) Ref {
-	if n := sh.young.withKey(key); n != 0 {
-		return youngRef(sh.n, n)
+	if n := sh.samples.withKey(key); n != 0 {
+		return sampleRef(sh.n, n)
 	}
 	return Ref(key)
 }
@@ -871,12 +871,12 @@ func (sh *shape) refOf(key uint64) Ref {
 func (x *treeSession) Find(s []uint64) (Ref, bool) {
 	f := x.frameOf(len(s))
 	sh := f.sh
-	if !sh.mature.Load() {
+	if !sh.learned.Load() {
 		sh.mu.Lock()
-		if !sh.mature.Load() {
+		if !sh.learned.Load() {
 			defer sh.mu.Unlock()
-			n, _ := sh.young.find(s)
-			return youngRef(sh.n, n), n != 0
+			n, _ := sh.samples.find(s)
+			return sampleRef(sh.n, n), n != 0
 		}
 		sh.mu.Unlock()
 	}
@@ -895,9 +895,9 @@ func (x *treeSession) Find(s []uint64) (Ref, bool) {
 	return Ref(key), true
 }
 
-// insertYoung is Insert for a shape that is young. It returns 0 and no error if
-// the shape is mature by now.
-func (x *treeSession) insertYoung(f *frame, s []uint64, parent Ref) (ref Ref, added bool,
+// insertSample is Insert for a shape that is not learned. It returns 0 and no error if
+// the shape is learned by now.
+func (x *treeSession) insertSample(f *frame, s []uint64, parent Ref) (ref Ref, added bool,
 	err error) {
 	sh := f.sh
 	if sh.n > maxLength {
@@ -906,16 +906,16 @@ func (x *treeSession) insertYoung(f *frame, s []uint64, parent Ref) (ref Ref, ad
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if sh.mature.Load() {
+	if sh.learned.Load() {
 		return 0, false, nil
 	}
-	y := sh.young
+	y := sh.samples
 	n, at := y.find(s)
 	if n != 0 {
-		return youngRef(sh.n, n), false, nil
+		return sampleRef(sh.n, n), false, nil
 	}
 	if sh.n == 0 || y.full() {
-		return 0, false, x.settle(f)
+		return 0, false, x.learn(f)
 	}
 	before := y.bytes()
 	if !x.t.ledger.allow(8*(sh.n+1) + 4) {
@@ -924,7 +924,7 @@ func (x *treeSession) insertYoung(f *frame, s []uint64, parent Ref) (ref Ref, ad
 	n = y.add(s, parent, at)
 	x.t.ledger.take(y.bytes()-before, true)
 	x.added.Add(1)
-	return youngRef(sh.n, n), true, nil
+	return sampleRef(sh.n, n), true, nil
 }
 
 // needNodes makes the tables of nodes of parts.
@@ -944,10 +944,10 @@ func (t *treeStore) payShape(sh *shape) {
 	t.ledger.take(len(sh.vertex)*int(unsafe.Sizeof(vertex{}))+4*len(sh.leafOf), true)
 }
 
-// settle makes a shape mature: it chooses the parts and moves the young states
+// learn chooses the parts of a shape from the samples, and moves these
 // into the table of states. The shape's mutex is locked.
-func (x *treeSession) settle(f *frame) error {
-	t, sh, y := x.t, f.sh, f.sh.young
+func (x *treeSession) learn(f *frame) error {
+	t, sh, y := x.t, f.sh, f.sh.samples
 	t.needNodes()
 	if sh.layout.Load() == nil {
 		l := &layout{}
@@ -982,9 +982,9 @@ func (x *treeSession) settle(f *frame) error {
 		t.table.insert(h>>restBits, h<<fragBits|codeAside, true, nil)
 	}
 	before := y.bytes()
-	y.settle(keys)
+	y.freeze(keys)
 	t.ledger.take(y.bytes()-before, true)
-	sh.mature.Store(true)
+	sh.learned.Store(true)
 	return nil
 }
 
@@ -999,12 +999,12 @@ func (t *treeStore) codeOf(parent Ref) uint64 {
 		if parent&away != 0 {
 			return 0 // only the store that it is of has its key
 		}
-		n, i := splitYoung(parent)
+		n, i := splitSampleRef(parent)
 		sh := t.shapeOf(n)
-		if !sh.mature.Load() {
+		if !sh.learned.Load() {
 			return 0
 		}
-		key = sh.young.keys[i-1]
+		key = sh.samples.keys[i-1]
 	}
 	return min(mix(key)>>(keyBits-fragBits)+codeFragment, fragMask)
 }
@@ -1031,17 +1031,17 @@ func (t *treeStore) addOrphan(key uint64, parent Ref) {
 func (x *treeSession) Load(ref Ref, dst []uint64) []uint64 {
 	key := uint64(ref)
 	if key>>idsBits == classYoung {
-		n, i := splitYoung(ref)
+		n, i := splitSampleRef(ref)
 		sh := x.t.shapeOf(n)
-		if !sh.mature.Load() {
+		if !sh.learned.Load() {
 			sh.mu.Lock()
-			if !sh.mature.Load() {
+			if !sh.learned.Load() {
 				defer sh.mu.Unlock()
-				return append(dst[:0], sh.young.state(i)...)
+				return append(dst[:0], sh.samples.state(i)...)
 			}
 			sh.mu.Unlock()
 		}
-		key = sh.young.keys[i-1]
+		key = sh.samples.keys[i-1]
 	}
 	f, ids, word, direct := x.unpack(key)
 	if direct {
@@ -1148,11 +1148,11 @@ func (x *treeSession) Hint(ref Ref) uint64 {
 	t := x.t
 	key := uint64(ref)
 	if key>>idsBits == classYoung {
-		n, i := splitYoung(ref)
+		n, i := splitSampleRef(ref)
 		sh := t.shapeOf(n)
 		sh.mu.Lock()
 		defer sh.mu.Unlock()
-		return uint64(sh.young.parents[i-1])
+		return uint64(sh.samples.parents[i-1])
 	}
 	h := mix(key)
 	e, ok := t.table.find(h>>restBits, h<<fragBits|codeInitial, nil)
@@ -1216,7 +1216,7 @@ func (x *treeSession) has(ref Ref) bool {
 		_, ok := x.t.table.find(h>>restBits, h<<fragBits|codeInitial, nil)
 		return ok
 	}
-	n, i := splitYoung(ref)
+	n, i := splitSampleRef(ref)
 	sh, ok := x.t.shapes.Load(n)
 	if !ok {
 		return false
@@ -1224,7 +1224,7 @@ func (x *treeSession) has(ref Ref) bool {
 	s := sh.(*shape)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return i >= 1 && i <= len(s.young.parents)
+	return i >= 1 && i <= len(s.samples.parents)
 }
 
 // refOf returns the Ref of the state with a key whose entry has codeAside.

@@ -134,7 +134,7 @@ func TestAllVariation(t *testing.T) {
 func TestManyLengths(t *testing.T) {
 	var states [][]uint64
 	for n := range 12 {
-		for i := range youngStates + 400/slow {
+		for i := range sampleStates + 400/slow {
 			s := make([]uint64, n)
 			if n == 0 && i > 0 {
 				break
@@ -253,13 +253,13 @@ func TestLearnAnything(t *testing.T) {
 	})
 }
 
-// TestOrphans inserts states with a parent of another length that is still young.
+// TestOrphans inserts states with a parent of another length whose shape is not learned.
 func TestOrphans(t *testing.T) {
 	st := mustNew(t, Options{})
 	x := st.NewSession()
 	parent, _, _ := x.Insert([]uint64{1, 2, 3}, 0)
 	var refs []Ref
-	for i := range uint64(3 * youngStates) {
+	for i := range uint64(3 * sampleStates) {
 		ref, added, err := x.Insert([]uint64{i, 1}, parent)
 		if err != nil || !added {
 			t.Fatal(added, err)
@@ -303,7 +303,7 @@ func TestTooLong(t *testing.T) {
 func TestParts(t *testing.T) {
 	const words = 5
 	rng := rand.New(rand.NewPCG(3, 4))
-	x := mustNew(t, Options{Young: 16}).NewSession().(*treeSession)
+	x := mustNew(t, Options{Samples: 16}).NewSession().(*treeSession)
 	var ref Ref
 	for range 200 {
 		s := make([]uint64, words)

@@ -97,7 +97,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 func (c *composing) openDisk() (err error) {
 	o := c.o
 	c.so = statestore.Options{Kind: o.Store, MaxBytes: c.watch.Memory().ForStores(),
-		Workers: o.Workers, Young: o.sizes.Young}
+		Workers: o.Workers, Samples: o.sizes.Samples}
 	if o.sizes.StoreBytes > 0 {
 		c.so.MaxBytes = o.sizes.StoreBytes
 	}

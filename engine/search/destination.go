@@ -32,7 +32,7 @@ const (
 //     stores from which states cannot be loaded: the work items carry them
 //   - deferred inserts many together, so that their memory has been prefetched
 //   - onDisk treats what the store does not have as a candidate, and looks for it on the disk
-//   - abroad sends it to the rank that owns it, or passes it to another destination if this rank
+//   - remote sends it to the rank that owns it, or passes it to another destination if this rank
 //     does
 //
 // [place] makes them.

@@ -121,8 +121,8 @@ func (o *owners) sum(numbers *[statestore.MaxNumbers]uint32) (sum uint64) {
 
 // leaves sends the end of a move given as numbers to its owner, and reports whether that is
 // another rank.
-func (a *abroad) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bool {
-	o, to := a.owners, a.homeOf()
+func (a *remote) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bool {
+	o, to := a.owners, a.ownerOfExpanded()
 	if deciding := parts & o.which; deciding != 0 {
 		sum := a.sum
 		for ; deciding != 0; deciding &= deciding - 1 {
@@ -153,7 +153,7 @@ func (a *abroad) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bo
 }
 
 // sendNumbers sends the end of a move to a rank by numbers, if they are known there.
-func (a *abroad) sendNumbers(to int, m *Move) bool {
+func (a *remote) sendNumbers(to int, m *Move) bool {
 	if a.table == nil {
 		return false
 	}

@@ -224,7 +224,7 @@ func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
 		return nil, engine.Unreadable(
 			fmt.Errorf("part %d of %d does not say which states it has: was it written by "+
 				"another version of cpor?", s.Part, s.Count))
-	case !d.Good(from), p.division != nil && !reflect.DeepEqual(d, p.division):
+	case !d.Valid(from), p.division != nil && !reflect.DeepEqual(d, p.division):
 		return nil, engine.Unreadable(
 			fmt.Errorf("part %d of %d divides the states differently than the other parts",
 				s.Part, s.Count))
@@ -469,7 +469,7 @@ func (r *run) sampled() *division.Division {
 	d, _ := division.Choose(r.sys, r.o.Ranks.Size(), division.Options{
 		Export:   export,
 		Stopped:  func() bool { return r.watch.Context().Err() != nil || time.Now().After(end) },
-		Examples: r.o.sizes.Young,
+		Examples: r.o.sizes.Samples,
 	})
 	return d
 }

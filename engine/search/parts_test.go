@@ -85,7 +85,7 @@ func TestRanksResume(t *testing.T) {
 				o := o
 				o.Workers = 1 + r.IntN(3)
 				if seed%2 == 0 { // states are told by numbers from early on
-					o.Sizes().Young = 4
+					o.Sizes().Samples = 4
 				}
 				n := r.IntN(6)
 				switch {

@@ -52,7 +52,7 @@ type ranks struct {
 	came     uint64        // states that have arrived
 	noRoom   atomic.Bool   // the store in memory has to be dropped
 
-	sides []*abroad // of the workers
+	sides []*remote // of the workers
 
 	portable system.Portable // nil: states are the same on all ranks
 	arrived  system.State    // of this process
@@ -1003,9 +1003,9 @@ func (k *ranks) rebuild(rb *rebuilder, f *sharedFinding) (*trace.Trace, error) {
 	var stack []frame
 	enter := func(q question, down move) error {
 		fr := frame{question: q, down: down}
-		abroad := q
-		abroad.State = k.export(nil, q.State)
-		m, err := json.Marshal(abroad)
+		remote := q
+		remote.State = k.export(nil, q.State)
+		m, err := json.Marshal(remote)
 		if err != nil {
 			return err
 		}

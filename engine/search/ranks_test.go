@@ -84,7 +84,7 @@ func TestRanks(t *testing.T) {
 			for i, n := range []int{1, 3, 8, 2, 2, 3} {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, reduction, n), func(t *testing.T) {
 					if i > 2 { // states are told by numbers from early on
-						o.Sizes().Young = 4
+						o.Sizes().Samples = 4
 					}
 					if i > 3 { // some of them
 						o.Sizes().MostNumbers = 4
@@ -132,7 +132,7 @@ func TestRanksMemory(t *testing.T) {
 		sys := mustNew(t, counters(3+r.IntN(2), 4+r.IntN(4)))
 		factory := func() search.Factory { return full.Factory(sys) }
 		o := search.Options{Options: engine.Options{Workers: 1, All: true,
-			MaxViolations: 1000}}.With(search.Sizes{Young: 4})
+			MaxViolations: 1000}}.With(search.Sizes{Samples: 4})
 		want, err := search.Run(t.Context(), sys, factory(), o)
 		if err != nil {
 			t.Fatal(err)

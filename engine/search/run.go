@@ -32,8 +32,8 @@ type Options struct {
 // Sizes replace sizes that a search chooses itself, so that tests can bring a small search into
 // situations that only large ones meet. Zero leaves the choice to the search.
 type Sizes struct {
-	// Young is [statestore.Options.Young], and on ranks [division.Options.Examples].
-	Young int
+	// Samples is [statestore.Options.Samples], and on ranks [division.Options.Examples].
+	Samples int
 	// StoreBytes is [statestore.Options.MaxBytes].
 	StoreBytes uint64
 	// MostNumbers is how many numbers of each part of states a rank tells other ranks.

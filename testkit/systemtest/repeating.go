@@ -171,7 +171,7 @@ func (s executing) Capabilities() system.Capabilities { return s.System.Capabili
 func Remember(t testing.TB, newSystem func() system.System, limit uint64) (states uint64) {
 	t.Helper()
 	o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20,
-		MaxStates: limit, KeepTraces: true}}.With(search.Sizes{Young: 16})
+		MaxStates: limit, KeepTraces: true}}.With(search.Sizes{Samples: 16})
 	searched := func(sys, made system.System, factory func(system.System) search.Factory,
 		ranks engine.Comm) (*search.Result, []uint64, error) {
 		o := o

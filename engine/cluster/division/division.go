@@ -128,10 +128,10 @@ var factors = func() (f [16]uint64) {
 	return f
 }()
 
-// Good tells whether d, which comes from a file, is a valid division into n parts.
-func (d *Division) Good(n int) bool {
+// Valid reports whether d, which comes from a file, is a valid division into n parts.
+func (d *Division) Valid(n int) bool {
 	for i := range d.Shapes {
-		if !d.Shapes[i].Good() {
+		if !d.Shapes[i].Valid() {
 			return false
 		}
 	}

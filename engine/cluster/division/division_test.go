@@ -54,7 +54,7 @@ func TestPart(t *testing.T) {
 		}
 		var again Division
 		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(&again, d) ||
-			!again.Good(n) || !again.Good(3*n) {
+			!again.Valid(n) || !again.Valid(3*n) {
 			t.Fatalf("seed %d: %s: %v, %+v", seed, text, err, again)
 		}
 		if d.ByFields(n) != (d.Parts > 0) || d.ByFields(2*n) {
@@ -102,8 +102,8 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestGood has divisions that no search has written.
-func TestGood(t *testing.T) {
+// TestValid has divisions that no search has written.
+func TestValid(t *testing.T) {
 	for _, d := range []Division{
 		{Parts: 2},
 		{Parts: 2, Table: []uint16{0, 1, 1}},
@@ -114,7 +114,7 @@ func TestGood(t *testing.T) {
 		{Fields: []Field{{Word: 1}}},
 		{Table: []uint16{0}},
 	} {
-		if d.Good(4) {
+		if d.Valid(4) {
 			t.Errorf("%+v is taken for good", d)
 		}
 	}
@@ -129,7 +129,7 @@ func TestByAll(t *testing.T) {
 		sys := load(t, m[0], m[1])
 		const n = 300
 		d, c := Choose(sys, n, Options{Examples: 64})
-		if !d.Good(n) || !d.ByFields(n) || len(d.Shapes) == 0 || c.Leave < 0.99 {
+		if !d.Valid(n) || !d.ByFields(n) || len(d.Shapes) == 0 || c.Leave < 0.99 {
 			t.Fatalf("%v: %d parts, %d shapes: %+v", m, d.Parts, len(d.Shapes), c)
 		}
 		d.Parts = 32
@@ -224,7 +224,7 @@ func TestChoose(t *testing.T) {
 		if text, err := json.Marshal(d); err != nil || !sameText(text, d) {
 			t.Errorf("%s: %s is read as another division (%v)", tt.file, text, err)
 		}
-		if d.Parts != tt.n || !d.Good(tt.n) {
+		if d.Parts != tt.n || !d.Valid(tt.n) {
 			t.Errorf("%s: a division into %d parts, not %d", tt.file, d.Parts, tt.n)
 			continue
 		}
@@ -275,7 +275,7 @@ func TestChooseNothing(t *testing.T) {
 		left.Store(r.Int64N(200))
 		for _, stopped := range []func() bool{never, func() bool { return left.Add(-1) < 0 }} {
 			for _, n := range []int{1, 2, 5, 1000} {
-				if d, _ := Choose(sys, n, Options{Export: export, Stopped: stopped}); !d.Good(n) {
+				if d, _ := Choose(sys, n, Options{Export: export, Stopped: stopped}); !d.Valid(n) {
 					t.Fatalf("seed %d: %+v", seed, d)
 				}
 			}
@@ -304,7 +304,7 @@ func TestChooseNothing(t *testing.T) {
 		t.Errorf("a line of states: %+v", d)
 	}
 	// Transitions with more alternatives than anybody can wait for.
-	if d, _ := Choose(toy.Endless{System: line}, 2, Options{}); !d.Good(2) {
+	if d, _ := Choose(toy.Endless{System: line}, 2, Options{}); !d.Valid(2) {
 		t.Errorf("endless alternatives: %+v", d)
 	}
 }

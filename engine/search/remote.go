@@ -9,9 +9,9 @@ import (
 	"cpor/system"
 )
 
-// abroad is the destination of a worker of a search on ranks: it sends the end of a move to the
+// remote is the destination of a worker of a search on ranks: it sends the end of a move to the
 // rank that owns it, or passes it to another destination if this rank does.
-type abroad struct {
+type remote struct {
 	destination // of the states of this rank
 	w           *worker
 	k           *ranks
@@ -31,7 +31,7 @@ type abroad struct {
 
 // join implements [place].
 func (k *ranks) join(w *worker) destination {
-	a := &abroad{destination: k.place.join(w), w: w, k: k, box: k.x.Outbox(w.id)}
+	a := &remote{destination: k.place.join(w), w: w, k: k, box: k.x.Outbox(w.id)}
 	if d, ok := a.destination.(*deferred); ok && k.portable == nil && d.numbering != nil {
 		a.numbered = d
 		// A rank with several parts has several stores, and none of them accepts numbers.
@@ -46,13 +46,13 @@ func (k *ranks) join(w *worker) destination {
 }
 
 // Take implements [destination].
-func (a *abroad) Take(b *statestore.Batch, i int) (bool, error) {
+func (a *remote) Take(b *statestore.Batch, i int) (bool, error) {
 	a.owner, a.owners = -1, nil
 	return a.destination.Take(b, i)
 }
 
 // Cover implements [destination].
-func (a *abroad) Cover(m *Move) (statestore.Ref, outcome, error) {
+func (a *remote) Cover(m *Move) (statestore.Ref, outcome, error) {
 	to, end := a.ownerOf(m)
 	if to == a.k.rank {
 		return a.destination.Cover(m)
@@ -64,13 +64,13 @@ func (a *abroad) Cover(m *Move) (statestore.Ref, outcome, error) {
 }
 
 // CoverNow implements [destination].
-func (a *abroad) CoverNow(*Move) (statestore.Ref, outcome, error) {
+func (a *remote) CoverNow(*Move) (statestore.Ref, outcome, error) {
 	return 0, isFull, errors.New("search: an expander that remembers states by their references " +
 		"cannot search on ranks")
 }
 
 // Initial implements [destination].
-func (a *abroad) Initial(s system.State) (statestore.Ref, outcome, error) {
+func (a *remote) Initial(s system.State) (statestore.Ref, outcome, error) {
 	if !a.k.owns(s) {
 		return 0, isElsewhere, nil
 	}
@@ -78,10 +78,10 @@ func (a *abroad) Initial(s system.State) (statestore.Ref, outcome, error) {
 }
 
 // Idle implements [destination]: sends what is collected for other ranks.
-func (a *abroad) Idle() { a.box.Flush() }
+func (a *remote) Idle() { a.box.Flush() }
 
 // Find implements [destination].
-func (a *abroad) Find(s system.State) (is, known bool) {
+func (a *remote) Find(s system.State) (is, known bool) {
 	if a.box.Owner(a.export(s)) != a.k.rank {
 		return false, false
 	}
@@ -89,7 +89,7 @@ func (a *abroad) Find(s system.State) (is, known bool) {
 }
 
 // Numbered implements [destination].
-func (a *abroad) Numbered() Numbered {
+func (a *remote) Numbered() Numbered {
 	if a.numbered == nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (a *abroad) Numbered() Numbered {
 }
 
 // export returns a state in the form that is sent to other ranks, valid until the next call.
-func (a *abroad) export(s system.State) system.State {
+func (a *remote) export(s system.State) system.State {
 	if a.k.portable == nil {
 		return s
 	}
@@ -107,19 +107,19 @@ func (a *abroad) export(s system.State) system.State {
 
 // ownerOf returns the rank that the end of a move belongs to, and the end in the form that is
 // sent, if that is another rank.
-func (a *abroad) ownerOf(m *Move) (rank int, end system.State) {
+func (a *remote) ownerOf(m *Move) (rank int, end system.State) {
 	// The state being expanded can belong to another rank: a resumed search divides the states
 	// to expand.
 	if m.Changed != nil && len(m.End) == len(a.w.state) && a.k.portable == nil &&
 		a.box.Stays(m.Changed) {
-		return a.homeOf(), m.End
+		return a.ownerOfExpanded(), m.End
 	}
 	end = a.export(m.End)
 	return a.box.Owner(end), end
 }
 
-// homeOf returns the rank that the expanded state belongs to.
-func (a *abroad) homeOf() int {
+// ownerOfExpanded returns the rank that the expanded state belongs to.
+func (a *remote) ownerOfExpanded() int {
 	switch {
 	case a.owner >= 0:
 	case a.owners != nil:
@@ -132,7 +132,7 @@ func (a *abroad) homeOf() int {
 }
 
 // Numbers implements [Numbered].
-func (a *abroad) Numbers() []uint32 {
+func (a *remote) Numbers() []uint32 {
 	numbers := a.numbered.Numbers()
 	if numbers == nil {
 		return nil
@@ -144,23 +144,23 @@ func (a *abroad) Numbers() []uint32 {
 			return numbers
 		}
 	}
-	if a.homeOf() != a.k.rank {
+	if a.ownerOfExpanded() != a.k.rank {
 		return nil
 	}
 	return numbers
 }
 
 // Parts implements [Numbered].
-func (a *abroad) Parts(word int32, mask uint64) uint32 { return a.numbered.Parts(word, mask) }
+func (a *remote) Parts(word int32, mask uint64) uint32 { return a.numbered.Parts(word, mask) }
 
 // Ended implements [Numbered].
-func (a *abroad) Ended() []uint32 { return a.numbered.Ended() }
+func (a *remote) Ended() []uint32 { return a.numbered.Ended() }
 
 // Stays implements [Numbered].
-func (a *abroad) Stays(changed []int32) bool { return a.owners != nil || a.box.Stays(changed) }
+func (a *remote) Stays(changed []int32) bool { return a.owners != nil || a.box.Stays(changed) }
 
 // MoveNumbers implements [Numbered].
-func (a *abroad) MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uint32) {
+func (a *remote) MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uint32) {
 	if a.w.err != nil || a.owners != nil && a.leaves(parts, numbers) {
 		return
 	}

@@ -8,45 +8,47 @@ import (
 )
 
 const (
-	// youngStates is how many states of a length are looked at before the
-	// length's shape is chosen; youngWords limits the memory for that.
-	youngStates = 2048
-	youngWords  = 1 << 17
+	// sampleStates is how many states of a length are looked at before the
+	// length's shape is chosen; sampleWords limits the memory for that.
+	sampleStates = 2048
+	sampleWords  = 1 << 17
 
-	// A young Ref is a length and a number, from 1.
-	youngBits = 28
-	maxLength = 1<<(idsBits-youngBits) - 1
+	// The Ref of a sample is a length and a number, from 1.
+	sampleBits = 28
+	maxLength  = 1<<(idsBits-sampleBits) - 1
 )
 
-// young holds the first states of a length: while the shape is young, the states themselves;
-// afterwards only what keeps their Refs valid. The shape's mutex guards it until the shape is
-// mature. After that it does not change.
-type young struct {
+// samples holds the first states of a length, from which its shape is learned: before, the states
+// themselves; afterwards only what keeps their Refs valid. The shape's mutex guards it until the
+// shape is learned. After that it does not change.
+type samples struct {
 	n       int
 	most    int      // states
-	words   []uint64 // the states; nil when mature
+	words   []uint64 // the states; nil when the shape is learned
 	parents []Ref
-	keys    []uint64 // when mature: the states' keys
+	keys    []uint64 // afterwards: the states' keys
 	index   []uint16 // open addressing by hash: numbers of states, 0 is free
 }
 
-func youngRef(n, number int) Ref { return Ref(n<<youngBits | number) }
+func sampleRef(n, number int) Ref { return Ref(n<<sampleBits | number) }
 
-func splitYoung(r Ref) (n, number int) {
-	return int(r >> youngBits), int(r & (1<<youngBits - 1))
+func splitSampleRef(r Ref) (n, number int) {
+	return int(r >> sampleBits), int(r & (1<<sampleBits - 1))
 }
 
-func newYoung(n, most int) *young { return &young{n: n, most: most, index: make([]uint16, 64)} }
+func newSamples(n, most int) *samples {
+	return &samples{n: n, most: most, index: make([]uint16, 64)}
+}
 
-func (y *young) bytes() int {
+func (y *samples) bytes() int {
 	return int(unsafe.Sizeof(*y)) + 8*(cap(y.words)+cap(y.parents)+cap(y.keys)) + 2*cap(y.index)
 }
 
-func (y *young) state(number int) []uint64 { return y.words[(number-1)*y.n : number*y.n] }
+func (y *samples) state(number int) []uint64 { return y.words[(number-1)*y.n : number*y.n] }
 
 // full reports whether it is time to choose the shape.
-func (y *young) full() bool {
-	return len(y.parents) >= y.most || len(y.parents) > 0 && len(y.words)+y.n > youngWords
+func (y *samples) full() bool {
+	return len(y.parents) >= y.most || len(y.parents) > 0 && len(y.words)+y.n > sampleWords
 }
 
 // hashWords is the hash of a whole state.
@@ -59,7 +61,7 @@ func hashWords(s []uint64) uint64 {
 
 // find returns the number of s, 0 if it is not there, and then the place in the
 // index where it would be.
-func (y *young) find(s []uint64) (number int, at uint64) {
+func (y *samples) find(s []uint64) (number int, at uint64) {
 	mask := uint64(len(y.index) - 1)
 	for at = hashWords(s) & mask; y.index[at] != 0; at = (at + 1) & mask {
 		if number = int(y.index[at]); slices.Equal(y.state(number), s) {
@@ -70,7 +72,7 @@ func (y *young) find(s []uint64) (number int, at uint64) {
 }
 
 // add adds s, which is not there, at the place in the index that find returned.
-func (y *young) add(s []uint64, parent Ref, at uint64) (number int) {
+func (y *samples) add(s []uint64, parent Ref, at uint64) (number int) {
 	y.words = append(y.words, s...)
 	y.parents = append(y.parents, parent)
 	number = len(y.parents)
@@ -87,8 +89,8 @@ func (y *young) add(s []uint64, parent Ref, at uint64) (number int) {
 
 // parent returns the index of the parent of state i, both counting from 0, or -1
 // if it is not one of the states.
-func (y *young) parent(i int) int {
-	n, number := splitYoung(y.parents[i])
+func (y *samples) parent(i int) int {
+	n, number := splitSampleRef(y.parents[i])
 	if y.parents[i] == 0 || n != y.n || number > len(y.parents) {
 		return -1
 	}
@@ -97,7 +99,7 @@ func (y *young) parent(i int) int {
 
 // changes returns in how many of the states some bits of a word are not those of
 // the state's parent.
-func (y *young) changes(word int32, mask uint64) (n int) {
+func (y *samples) changes(word int32, mask uint64) (n int) {
 	for i := range y.parents {
 		if p := y.parent(i); p >= 0 && (y.state(i + 1)[word]^y.state(p + 1)[word])&mask != 0 {
 			n++
@@ -106,8 +108,8 @@ func (y *young) changes(word int32, mask uint64) (n int) {
 	return n
 }
 
-// settle ends the youth: keys are the states' keys, in their order.
-func (y *young) settle(keys []uint64) {
+// freeze keeps of the states only their keys, in their order.
+func (y *samples) freeze(keys []uint64) {
 	y.words = nil
 	y.keys = slices.Clip(keys)
 	y.parents = slices.Clip(y.parents)
@@ -127,7 +129,7 @@ func (y *young) settle(keys []uint64) {
 }
 
 // withKey returns the number of the state with a key; 0 if there is none.
-func (y *young) withKey(key uint64) int {
+func (y *samples) withKey(key uint64) int {
 	mask := uint64(len(y.index) - 1)
 	for at := hashNode(key) & mask; y.index[at] != 0; at = (at + 1) & mask {
 		if n := int(y.index[at]); y.keys[n-1] == key {
