@@ -33,9 +33,6 @@ func init() {
 		NoSymmetry: true,
 		Also: func(v *engine.Values, o *engine.Options) error {
 			switch {
-			case v.Given("symmetry"):
-				return errors.New("-por ample does not use symmetries and cannot be combined " +
-					"with -symmetry")
 			case o.Disk != "":
 				return errors.New(
 					"-por ample keeps data about each state in memory and cannot be " +

@@ -163,7 +163,7 @@ func (r Reduction) entry() engine.Entry {
 	if r.everyRule() || r.OnLocks {
 		e.Flags = append(e.Flags, lockset.InitThread)
 	}
-	if !r.OnLocks {
+	if !r.OnLocks && !r.NoSymmetry {
 		e.Flags = append(e.Flags, Symmetry)
 	}
 	e.Check = r.check
