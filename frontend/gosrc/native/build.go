@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	goversion "go/version"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,8 @@ type BuildOptions struct {
 	Args  []string // of the test binary, such as -test.short
 	// Main: the tests stand for main functions. The end of one ends its goroutines.
 	Main bool
+
+	goroot string // if it is not that which the go command finds
 }
 
 // Binary is a test binary that runs under our scheduler. It is safe for concurrent use.
@@ -46,20 +49,26 @@ type Binary struct {
 var uninstrumented = []string{"testing", "internal/poll", "os", "internal/godebug",
 	"internal/testlog", "syscall", "flag", "sync", "internal/sync"}
 
+// oldest is the first version of Go whose run-time the overlay fits.
+const oldest = "go1.25"
+
 // Build compiles the tests of a package. It is an [Unsupported] error if there is no native
 // machine for the platform, or for the version of Go; other errors are those of the go command.
 func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
-	out, err := goCommand(ctx, o, "env", "GOROOT", "GOVERSION", "GOOS", "GOARCH")
+	out, err := goCommand(ctx, o, "env", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOMODCACHE")
 	if err != nil {
 		return nil, err
 	}
 	env := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if len(env) != 4 {
+	if len(env) != 5 {
 		return nil, fmt.Errorf("go env says %q", out)
 	}
 	if env[2] != "linux" || env[3] != "amd64" {
 		return nil, &Unsupported{"there is none for " + env[2] + "/" + env[3] +
 			", only for linux/amd64"}
+	}
+	if goversion.Compare(env[1], oldest) < 0 {
+		return nil, &Unsupported{"it needs Go " + oldest[2:] + " or later, and this is " + env[1]}
 	}
 	if o.Cache == "" {
 		dir, err := os.UserCacheDir()
@@ -67,6 +76,12 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 			return nil, err
 		}
 		o.Cache = filepath.Join(dir, "cpor", "native")
+	}
+	if strings.HasPrefix(env[0], env[4]+string(filepath.Separator)) {
+		if env[0], err = outside(env[0], env[1], o.Cache); err != nil {
+			return nil, err
+		}
+		o.goroot = env[0]
 	}
 	overlay, err := makeOverlay(env[0], env[1], env[3], o.Cache)
 	if err != nil {
@@ -112,6 +127,28 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 	return b, nil
 }
 
+// outside returns another name for the directory of a Go distribution that the go command has
+// downloaded: no overlay may replace files beneath the cache of modules.
+func outside(goroot, version, cache string) (string, error) {
+	link := filepath.Join(cache, "goroot-"+version)
+	if to, err := os.Readlink(link); err == nil && to == goroot {
+		return link, nil
+	}
+	if err := os.MkdirAll(cache, 0o777); err != nil {
+		return "", err
+	}
+	// Made beside and renamed, since others may do the same.
+	tmp, err := os.MkdirTemp(cache, "new-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	if err := os.Symlink(goroot, filepath.Join(tmp, "goroot")); err != nil {
+		return "", err
+	}
+	return link, os.Rename(filepath.Join(tmp, "goroot"), link)
+}
+
 // Close removes the binary.
 func (b *Binary) Close() error { return errors.Join(os.RemoveAll(b.temp), b.held.Close()) }
 
@@ -149,9 +186,15 @@ func tempDir() (dir string, held *os.File, err error) {
 }
 
 func goCommand(ctx context.Context, o BuildOptions, args ...string) ([]byte, error) {
-	c := exec.CommandContext(ctx, "go", args...)
+	name := "go"
+	env := append(os.Environ(), "CGO_ENABLED=0")
+	if o.goroot != "" {
+		name = filepath.Join(o.goroot, "bin", "go")
+		env = append(env, "GOROOT="+o.goroot, "GOTOOLCHAIN=local")
+	}
+	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = o.Dir
-	c.Env = append(append(os.Environ(), "CGO_ENABLED=0"), o.Env...)
+	c.Env = append(env, o.Env...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	ownGroup(c)

@@ -257,7 +257,7 @@ func TestOutcomes(t *testing.T) {
 // TestDiverged: choices that cannot be followed.
 func TestDiverged(t *testing.T) {
 	needLong(t)
-	b := build(t, native.BuildOptions{Package: ".", Dir: module(t, "1.26", map[string]string{
+	b := build(t, native.BuildOptions{Package: ".", Dir: module(t, "1.25", map[string]string{
 		"a_test.go": "package a\nimport \"testing\"\nfunc TestA(t *testing.T) {}\n"})})
 	p := start(t, b, "TestA", native.Auto)
 	var d *native.Diverged
@@ -360,7 +360,7 @@ func TestKill(t *testing.T)  { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 func TestKilled(t *testing.T) {
 	needLong(t)
 	b := build(t, native.BuildOptions{Package: ".",
-		Dir: module(t, "1.26", map[string]string{"a_test.go": various})})
+		Dir: module(t, "1.25", map[string]string{"a_test.go": various})})
 	for _, mode := range []native.Mode{native.Repeat, native.Fork} {
 		p := start(t, b, "TestFive", mode)
 		for range 3 {
@@ -394,7 +394,7 @@ func TestKilled(t *testing.T) {
 func TestEnds(t *testing.T) {
 	needLong(t)
 	b := build(t, native.BuildOptions{
-		Package: ".", Dir: module(t, "1.26", map[string]string{"a_test.go": various})})
+		Package: ".", Dir: module(t, "1.25", map[string]string{"a_test.go": various})})
 	for _, c := range []struct {
 		test    string
 		end     native.End
@@ -595,7 +595,7 @@ func TestStillRaces(t *testing.T) {
 func TestCollects(t *testing.T) {
 	needLong(t)
 	b := build(t, native.BuildOptions{
-		Package: ".", Dir: module(t, "1.26", map[string]string{"a_test.go": garbage})})
+		Package: ".", Dir: module(t, "1.25", map[string]string{"a_test.go": garbage})})
 	for _, c := range []struct {
 		test, message string
 		end           native.End

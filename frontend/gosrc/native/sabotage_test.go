@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -442,7 +444,7 @@ func TestSabotage(t *testing.T) {
 		}
 		return text
 	})()
-	dir := module(t, "1.26", files)
+	dir := module(t, "1.25", files)
 	cache := t.TempDir()
 	explore := func(fault int) []string {
 		b := build(t, native.BuildOptions{Dir: dir, Package: ".", Cache: cache,
@@ -469,6 +471,34 @@ func TestSabotage(t *testing.T) {
 				t.Error("nobody notices")
 			}
 			t.Log(strings.Join(by, "; "))
+		})
+	}
+}
+
+// TestOtherGo: with other versions of Go, which the go command downloads, the results are the same,
+// or it is said that there is no native machine.
+func TestOtherGo(t *testing.T) {
+	needLong(t)
+	dir := module(t, "1.24", map[string]string{"a_test.go": victims})
+	for _, version := range []string{"go1.25.5", "go1.24.11"} {
+		t.Run(version, func(t *testing.T) {
+			env := []string{"GOTOOLCHAIN=" + version}
+			c := exec.Command("go", "version")
+			c.Dir, c.Env = t.TempDir(), append(os.Environ(), env...)
+			if out, err := c.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(version)) {
+				t.Skipf("it cannot be downloaded: %s", out)
+			}
+			o := native.BuildOptions{Package: ".", Env: env, Dir: dir}
+			if version < "go1.25" {
+				if _, err := native.Build(t.Context(), o); !errors.As(err,
+					new(*native.Unsupported)) {
+					t.Error(err)
+				}
+				return
+			}
+			if got := results(t, build(t, o)); !slices.Equal(got, healthy) {
+				t.Error(strings.Join(got, "\n"))
+			}
 		})
 	}
 }
