@@ -128,6 +128,7 @@ var Emitter = []struct{ Name, What string }{
 	{"code/match", "a receive takes what does not match"},
 	{"code/dead", "variables that are not read any more keep their values"},
 	{"code/atomic", "an atomic sequence ends after its first step"},
+	{"code/provided", "a provided clause always holds"},
 	{"code/create", "the variables of a new process have no initial values"},
 	{"code/end", "every blocked process may stay where it is"},
 	{"code/note", "that a place was reached is not counted"},

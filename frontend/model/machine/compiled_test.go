@@ -33,6 +33,19 @@ thread T() {
 }
 init { go T() }
 `,
+	// What fails is left to the machine, which tells it with its place.
+	`var a, b, c int4
+var q [5]int8
+var m mutex
+thread T() { for a < 5 { a++ }; choose { case: q[a] = 1; case: q[b] = int8(7 / (a - c)); case: skip } }
+thread U() { for b < 7 { b++ }; b = b + c; unlock(m) }
+thread W() { for { c++; assert(c < 6 || b == 0, "late") } }
+init {
+	go T()
+	go U()
+	go W()
+}
+`,
 }
 
 // compiledModel returns a corner or the generated model with a number: with every construct, with

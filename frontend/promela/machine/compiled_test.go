@@ -205,6 +205,33 @@ init {
 	:: total < -3 -> break
 	od
 }`,
+	`byte turn; byte n; chan c = [0] of { byte };
+active proctype P() provided (turn != 1) {
+	byte k;
+	do
+	:: atomic { k < 2 -> k++; turn = 1; n++ }
+	:: c?turn
+	:: n > 3 -> break
+	od
+}
+active proctype Q() provided (n < 7 / (4 - turn)) {
+	do
+	:: turn == 1 -> turn = 2 - turn; n++
+	:: c!n % 3
+	:: timeout -> n--
+	od
+}`,
+	`byte a, b; chan c = [1] of { byte };
+D_proctype P(byte k) {
+	do
+	:: a < 3 -> a++
+	:: a == 3 && b < 2 -> c!k; b++; a = 0
+	:: b == 2 -> break
+	:: a + b == 4 -> skip
+	od
+}
+active D_proctype Q() { do :: c?a -> skip :: else -> b = b % 2 od }
+init { run P(1) }`,
 	`unsigned x : 3 = 2; unsigned y : 2; bit z;
 active proctype P() {
 	do

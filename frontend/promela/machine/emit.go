@@ -60,8 +60,7 @@ type beyond struct{}
 // emit returns the system as a module, nil if it is nothing that code can execute.
 func emit(s *System) *code.Program {
 	p := s.prog
-	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesProvided ||
-		p.UsesEnabled {
+	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesEnabled {
 		return nil
 	}
 	if len(s.procs) == 0 || s.globals.words > code.MaxWords/2 {
@@ -904,11 +903,12 @@ func (x *fn) enabled(e *edge) {
 // emitGather makes the function that lists the options of a process in a control state.
 func (e *emitter) emitGather(f *wasm.Func, p *proctype, s *state) {
 	e.function(f, p, -1, func(x *fn) {
-		if p.Decl.Deterministic {
-			panic(beyond{})
-		}
 		const list = wasm.Local(3)
 		end := x.Local(wasm.I32)
+		x.permitted(s, func() {
+			x.I32(0)
+			x.Op(wasm.Return)
+		})
 		x.Get(list)
 		x.Set(end)
 		add := func(exec int32) {
@@ -926,6 +926,15 @@ func (e *emitter) emitGather(f *wasm.Func, p *proctype, s *state) {
 			x.Op(wasm.I32Sub)
 			x.I32(3)
 			x.Op(wasm.I32ShrU)
+			if p.Decl.Deterministic { // a choice may be an error
+				n := x.temp()
+				x.Tee(n)
+				x.I32(1)
+				x.Op(wasm.I32GtU)
+				x.BrIf(x.trouble)
+				x.Get(n)
+				x.done(n)
+			}
 		}
 		if s.final {
 			x.Get(self)
@@ -1006,6 +1015,22 @@ func (e *emitter) emitGather(f *wasm.Func, p *proctype, s *state) {
 	})
 }
 
+// permitted returns from the function, by what refuse does, if the provided clause of the process
+// does not hold.
+func (x *fn) permitted(s *state, refuse func()) {
+	if x.p.Provided == nil || sabotage.Is("code/provided") {
+		return
+	}
+	x.expr(x.p.Provided)
+	x.Op(wasm.I32Eqz)
+	x.If()
+	if s.waits { // whether timeout is true is asked of the machine
+		x.fail()
+	}
+	refuse()
+	x.End()
+}
+
 // settle returns what has been listed if anything has.
 func (x *fn) settle(end, list wasm.Local, count func()) {
 	x.Get(end)
@@ -1060,6 +1085,10 @@ func (e *emitter) emitReceivers(f *wasm.Func, p *proctype, s *state) {
 			panic(beyond{})
 		}
 		end := x.Local(wasm.I32)
+		x.permitted(s, func() {
+			x.Get(list)
+			x.Op(wasm.Return)
+		})
 		x.Get(list)
 		x.Set(end)
 		for _, y := range s.edges {
@@ -2117,6 +2146,10 @@ func (e *emitter) direct(p *proctype, s *state) bool {
 // direct makes the body of the function that expands a process in a control state.
 func (x *fn) direct(s *state) {
 	e := x.e
+	x.permitted(s, func() {
+		x.I32(0)
+		x.Op(wasm.Return)
+	})
 	d := e.Direct(x.Func)
 	source, sourceFB, count := x.Local(wasm.I32), x.Local(wasm.I32), x.Local(wasm.I32)
 	x.Get(cur)
