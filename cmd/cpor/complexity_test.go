@@ -46,7 +46,6 @@ var dispatchers = map[string]string{
 	"frontend/promela/program.builder.stmt":          "statements",
 	"frontend/promela/program.resolver.expr":         "expressions",
 	"frontend/promela/syntax.parser.simple":          "statements",
-	"frontend/promela/syntax.preprocessor.directive": "directives",
 	"frontend/promela/syntax.preprocessor.expand":    "tokens",
 	"frontend/promela/syntax.scanner.next":           "characters",
 	"testkit/gogen.Concurrent.random":                "statements",

@@ -109,16 +109,21 @@ func (p *preprocessor) directive(hash Token, line []Token, ifs *[]frame) {
 		return
 	}
 	name, rest := line[0], line[1:]
+	switch name.Text {
+	case "ifdef", "ifndef", "if", "elif", "else", "endif":
+		p.conditional(hash, name, rest, ifs)
+	default:
+		if len(*ifs) == 0 || (*ifs)[len(*ifs)-1].live {
+			p.command(name, rest)
+		}
+	}
+}
+
+// conditional executes a directive that decides which lines are read.
+func (p *preprocessor) conditional(hash, name Token, rest []Token, ifs *[]frame) {
 	live := len(*ifs) == 0 || (*ifs)[len(*ifs)-1].live
 	push := func(cond bool) {
 		*ifs = append(*ifs, frame{pos: hash.Pos, live: live && cond, taken: cond, outer: live})
-	}
-	top := func() *frame {
-		if len(*ifs) == 0 {
-			p.fail(name, "#%s without #if", name.Text)
-			return nil
-		}
-		return &(*ifs)[len(*ifs)-1]
 	}
 	switch name.Text {
 	case "ifdef", "ifndef":
@@ -131,7 +136,7 @@ func (p *preprocessor) directive(hash Token, line []Token, ifs *[]frame) {
 	case "if":
 		push(live && p.condition(name, rest))
 	case "elif":
-		if f := top(); f != nil {
+		if f := p.innermost(name, *ifs); f != nil {
 			if f.inElse {
 				p.fail(name, "#elif after #else")
 			}
@@ -139,7 +144,7 @@ func (p *preprocessor) directive(hash Token, line []Token, ifs *[]frame) {
 			f.taken = f.taken || f.live
 		}
 	case "else":
-		if f := top(); f != nil {
+		if f := p.innermost(name, *ifs); f != nil {
 			if f.inElse {
 				p.fail(name, "a second #else")
 			}
@@ -147,35 +152,44 @@ func (p *preprocessor) directive(hash Token, line []Token, ifs *[]frame) {
 			f.taken = true
 		}
 	case "endif":
-		if top() != nil {
+		if p.innermost(name, *ifs) != nil {
 			*ifs = (*ifs)[:len(*ifs)-1]
 		}
-	default:
-		if !live {
+	}
+}
+
+// innermost returns the conditional that a directive belongs to, nil if there is none.
+func (p *preprocessor) innermost(name Token, ifs []frame) *frame {
+	if len(ifs) == 0 {
+		p.fail(name, "#%s without #if", name.Text)
+		return nil
+	}
+	return &ifs[len(ifs)-1]
+}
+
+// command executes another directive, in lines that are read.
+func (p *preprocessor) command(name Token, rest []Token) {
+	switch name.Text {
+	case "define":
+		p.define(name, rest)
+	case "undef":
+		if len(rest) != 1 || rest[0].Kind != Ident {
+			p.fail(name, "#undef needs the name of a macro")
 			return
 		}
-		switch name.Text {
-		case "define":
-			p.define(name, rest)
-		case "undef":
-			if len(rest) != 1 || rest[0].Kind != Ident {
-				p.fail(name, "#undef needs the name of a macro")
-				return
-			}
-			delete(p.macros, rest[0].Text)
-		case "include":
-			p.include(name, rest)
-		case "error":
-			var words []string
-			for _, t := range rest {
-				words = append(words, t.Text)
-			}
-			p.fail(name, "#error: %s", strings.Join(words, " "))
-		case "line", "pragma", "warning", "ident":
-		default:
-			if name.Kind != Num { // # 1 "file": a line marker
-				p.fail(name, "unknown preprocessor directive #%s", name.Text)
-			}
+		delete(p.macros, rest[0].Text)
+	case "include":
+		p.include(name, rest)
+	case "error":
+		var words []string
+		for _, t := range rest {
+			words = append(words, t.Text)
+		}
+		p.fail(name, "#error: %s", strings.Join(words, " "))
+	case "line", "pragma", "warning", "ident":
+	default:
+		if name.Kind != Num { // # 1 "file": a line marker
+			p.fail(name, "unknown preprocessor directive #%s", name.Text)
 		}
 	}
 }
@@ -410,65 +424,23 @@ func joined(in []Token) string {
 
 // substitute returns the body of a macro with its arguments put in.
 func (p *preprocessor) substitute(m *macro, args [][]Token, at Token, active []string) []Token {
-	param := func(t Token) int {
-		if t.Kind == Ident && m.fn {
-			for i, name := range m.params {
-				if name == t.Text {
-					return i
-				}
-			}
-		}
-		return -1
-	}
 	var out []Token
 	for i := 0; i < len(m.body); i++ {
 		t := m.body[i]
-		if m.fn && t.is("#") && i+1 < len(m.body) && param(m.body[i+1]) >= 0 {
-			var b strings.Builder
-			for k, a := range args[param(m.body[i+1])] {
-				if k > 0 && a.Space {
-					b.WriteByte(' ')
-				}
-				b.WriteString(a.Text)
-			}
-			out = append(out, Token{Kind: String, Text: strconv.Quote(b.String()), Pos: at.Pos})
-			i++
-			continue
-		}
-		if i+1 < len(m.body) && m.body[i+1].is("##") && i+2 < len(m.body) {
-			left, right := []Token{t}, []Token{m.body[i+2]}
-			if k := param(t); k >= 0 {
-				left = args[k]
-			}
-			if k := param(m.body[i+2]); k >= 0 {
-				right = args[k]
-			}
-			if k := param(m.body[i+2]); t.is(",") && m.more && k == len(m.params)-1 {
-				// As in GNU C, the comma is kept only if something follows it.
-				if len(right) > 0 {
-					out = append(append(out, t), p.expand(right, active)...)
-				}
-				i += 2
+		if m.fn && t.is("#") && i+1 < len(m.body) {
+			if k := m.param(m.body[i+1]); k >= 0 {
+				out = append(out, Token{Kind: String, Text: quoted(args[k]), Pos: at.Pos})
+				i++
 				continue
 			}
-			out = append(out, paste(left, right)...)
-			i += 2
-			for i+2 < len(m.body) && m.body[i+1].is("##") {
-				right = []Token{m.body[i+2]}
-				if k := param(m.body[i+2]); k >= 0 {
-					right = args[k]
-				}
-				n := len(out)
-				if n == 0 {
-					out = append(out, right...)
-				} else {
-					out = append(out[:n-1], paste([]Token{out[n-1]}, right)...)
-				}
-				i += 2
-			}
+		}
+		if i+2 < len(m.body) && m.body[i+1].is("##") {
+			var joined []Token
+			joined, i = p.joined(m, args, i, active)
+			out = append(out, joined...)
 			continue
 		}
-		if k := param(t); k >= 0 {
+		if k := m.param(t); k >= 0 {
 			a := p.expand(args[k], active)
 			if len(a) > 0 {
 				a[0].Space = t.Space
@@ -479,6 +451,56 @@ func (p *preprocessor) substitute(m *macro, args [][]Token, at Token, active []s
 		out = append(out, t)
 	}
 	return out
+}
+
+// param returns which parameter of the macro a token is, -1 if it is none.
+func (m *macro) param(t Token) int {
+	if t.Kind != Ident || !m.fn {
+		return -1
+	}
+	return slices.Index(m.params, t.Text)
+}
+
+// value returns the argument for a token of the body, or the token itself if it is no parameter.
+func (m *macro) value(t Token, args [][]Token) []Token {
+	if k := m.param(t); k >= 0 {
+		return args[k]
+	}
+	return []Token{t}
+}
+
+// quoted returns an argument as a string literal, for the operator #.
+func quoted(arg []Token) string {
+	var b strings.Builder
+	for k, a := range arg {
+		if k > 0 && a.Space {
+			b.WriteByte(' ')
+		}
+		b.WriteString(a.Text)
+	}
+	return strconv.Quote(b.String())
+}
+
+// joined returns what the operator ## makes of the tokens from i on, and the last of them.
+func (p *preprocessor) joined(m *macro, args [][]Token, i int, active []string) ([]Token, int) {
+	t, right := m.body[i], m.value(m.body[i+2], args)
+	if k := m.param(m.body[i+2]); t.is(",") && m.more && k == len(m.params)-1 {
+		// As in GNU C, the comma is kept only if something follows it.
+		if len(right) == 0 {
+			return nil, i + 2
+		}
+		return append([]Token{t}, p.expand(right, active)...), i + 2
+	}
+	out := paste(m.value(t, args), right)
+	for i += 2; i+2 < len(m.body) && m.body[i+1].is("##"); i += 2 {
+		right = m.value(m.body[i+2], args)
+		if n := len(out); n == 0 {
+			out = slices.Clone(right)
+		} else {
+			out = append(out[:n-1:n-1], paste([]Token{out[n-1]}, right)...)
+		}
+	}
+	return out, i
 }
 
 // paste joins the last token of left with the first of right.

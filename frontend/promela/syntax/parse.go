@@ -309,22 +309,9 @@ func (p *parser) unit() {
 	case "active", "proctype", "D_proctype":
 		p.proctype()
 	case "init":
-		p.i++
-		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, "init"}, Init: true, Known: p.declared()}
-		if p.acceptWord("priority") {
-			x.Priority = p.priority()
-		}
-		p.body(x)
-		p.model.Decls = append(p.model.Decls, x)
+		p.init(t.Pos)
 	case "never":
-		p.i++
-		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, fmt.Sprintf("never_%d", len(p.model.Nevers))},
-			Never: true, Known: p.declared()}
-		if p.tok().Kind == Ident {
-			x.Name = p.name("a claim")
-		}
-		p.body(x)
-		p.model.Nevers = append(p.model.Nevers, x)
+		p.never(t.Pos)
 	case "trace", "notrace":
 		p.i++
 		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, t.Text}, Known: p.declared()}
@@ -340,57 +327,12 @@ func (p *parser) unit() {
 		p.ltls = append(p.ltls, p.i)
 		p.i = closing(p.in, p.i)
 	case "typedef":
-		p.i++
-		td := &Typedef{Name: p.name(aType)}
-		p.want("{", "typedef")
-		if t := p.tok(); t.is("}") {
-			p.errorAt(td.Name.Pos, len(td.Name.Text), "typedef %s has no fields", td.Name.Text)
-		}
-		for !p.accept("}") {
-			f := p.varDecl()
-			if f.Hidden {
-				p.errorAt(f.Pos, len("hidden"), "only a global variable can be hidden, not a field")
-			}
-			td.Fields = append(td.Fields, f)
-			if t := p.tok(); !t.is("}") && !p.accept(";") && !p.in[p.i-1].is("}") {
-				p.fail(t, "found %s where a \";\" or a new line should separate two fields",
-					t.describe())
-			}
-		}
-		p.types[td.Name.Text] = true
-		p.named[td.Name.Text] = named{aType, td.Name.Pos}
-		p.model.Decls = append(p.model.Decls, td)
+		p.typedef()
 	case "c_code", "c_expr", "c_decl", "c_track", "c_state":
 		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a "+
 			"C compiler; write it in Promela", t.Text)
 	case "mtype":
-		// A declaration of constants, or of variables.
-		save := p.i
-		p.i++
-		kind := ""
-		if p.accept(":") {
-			kind = p.name("an mtype").Text
-		}
-		if p.accept("=") || p.tok().is("{") && kind == "" {
-			m := &Mtype{Pos: t.Pos, Kind: kind}
-			p.want("{", "mtype")
-			if p.tok().is("}") {
-				p.fail(t, "this mtype has no symbolic constants")
-			}
-			for !p.accept("}") {
-				if len(m.Names) > 0 && p.accept(",") {
-					continue
-				}
-				m.Names = append(m.Names, p.name(aConstant))
-			}
-			for _, n := range m.Names {
-				p.named[n.Text] = named{aConstant, n.Pos}
-			}
-			p.model.Decls = append(p.model.Decls, m)
-			return
-		}
-		p.i = save
-		p.model.Decls = append(p.model.Decls, p.varDecl())
+		p.mtype(t)
 	default:
 		if p.atDecl() {
 			p.model.Decls = append(p.model.Decls, p.varDecl())
@@ -399,6 +341,81 @@ func (p *parser) unit() {
 		p.fail(t, "found %s where a declaration should begin%s", t.describe(),
 			nearUnit(t.Text, p.types))
 	}
+}
+
+func (p *parser) init(pos Pos) {
+	p.i++
+	x := &Proctype{Pos: pos, Name: Name{pos, "init"}, Init: true, Known: p.declared()}
+	if p.acceptWord("priority") {
+		x.Priority = p.priority()
+	}
+	p.body(x)
+	p.model.Decls = append(p.model.Decls, x)
+}
+
+// never parses a never claim.
+func (p *parser) never(pos Pos) {
+	p.i++
+	x := &Proctype{Pos: pos, Name: Name{pos, fmt.Sprintf("never_%d", len(p.model.Nevers))},
+		Never: true, Known: p.declared()}
+	if p.tok().Kind == Ident {
+		x.Name = p.name("a claim")
+	}
+	p.body(x)
+	p.model.Nevers = append(p.model.Nevers, x)
+}
+
+func (p *parser) typedef() {
+	p.i++
+	td := &Typedef{Name: p.name(aType)}
+	p.want("{", "typedef")
+	if t := p.tok(); t.is("}") {
+		p.errorAt(td.Name.Pos, len(td.Name.Text), "typedef %s has no fields", td.Name.Text)
+	}
+	for !p.accept("}") {
+		f := p.varDecl()
+		if f.Hidden {
+			p.errorAt(f.Pos, len("hidden"), "only a global variable can be hidden, not a field")
+		}
+		td.Fields = append(td.Fields, f)
+		if t := p.tok(); !t.is("}") && !p.accept(";") && !p.in[p.i-1].is("}") {
+			p.fail(t, "found %s where a \";\" or a new line should separate two fields",
+				t.describe())
+		}
+	}
+	p.types[td.Name.Text] = true
+	p.named[td.Name.Text] = named{aType, td.Name.Pos}
+	p.model.Decls = append(p.model.Decls, td)
+}
+
+// mtype parses a declaration of constants, or of variables.
+func (p *parser) mtype(t *Token) {
+	save := p.i
+	p.i++
+	kind := ""
+	if p.accept(":") {
+		kind = p.name("an mtype").Text
+	}
+	if p.accept("=") || p.tok().is("{") && kind == "" {
+		m := &Mtype{Pos: t.Pos, Kind: kind}
+		p.want("{", "mtype")
+		if p.tok().is("}") {
+			p.fail(t, "this mtype has no symbolic constants")
+		}
+		for !p.accept("}") {
+			if len(m.Names) > 0 && p.accept(",") {
+				continue
+			}
+			m.Names = append(m.Names, p.name(aConstant))
+		}
+		for _, n := range m.Names {
+			p.named[n.Text] = named{aConstant, n.Pos}
+		}
+		p.model.Decls = append(p.model.Decls, m)
+		return
+	}
+	p.i = save
+	p.model.Decls = append(p.model.Decls, p.varDecl())
 }
 
 // declared returns the number of declarations above.
@@ -1478,71 +1495,84 @@ func (p *parser) primary() Expr {
 		return &Const{t.Pos, character(t.Text)}
 	case Op:
 		if t.is("(") {
-			p.i++
-			x := p.expr()
-			if !p.property && p.accept("->") { // in an ltl block, that is an implication
-				c := &Cond{Pos: t.Pos, If: x, Then: p.expr()}
-				p.want(":", "the conditional expression (c -> a : b)")
-				c.Else = p.expr()
-				x = c
-			}
-			p.want(")", "an expression in parentheses")
-			return x
+			return p.parenthesized()
 		}
 	case Ident:
-		switch t.Text {
-		case "true", "skip":
-			p.i++
-			return &Const{t.Pos, 1}
-		case "false":
-			p.i++
-			return &Const{t.Pos, 0}
-		case "run":
-			return p.run()
-		case "len", "empty", "nempty", "full", "nfull":
-			p.i++
-			p.want("(", t.Text)
-			x := &ChanOp{t.Pos, t.Text, p.ref()}
-			p.want(")", t.Text)
-			return x
-		case "enabled", "pc_value", "get_priority":
-			p.i++
-			p.want("(", t.Text)
-			x := &Call{t.Pos, t.Text, p.expr()}
-			p.want(")", t.Text)
-			return x
-		case "timeout", "np_", "_last", "_pid", "_nr_pr":
-			p.i++
-			return &Special{t.Pos, t.Text}
-		case "_priority":
-			p.i++
-			return &Call{t.Pos, "get_priority", &Special{t.Pos, "_pid"}}
-		case "c_expr":
-			p.fail(t, "c_expr: C code in a model is not supported, because a model is explored "+
-				"without a C compiler; write it in Promela")
-		}
-		if keywords[t.Text] {
-			break
-		}
-		if p.meaning(t.Text) == aConstant {
-			p.i++
-			return &Ref{Pos: t.Pos, Name: t.Text, Symbolic: true, Number: t.given}
-		}
-		if r := p.remote(); r != nil {
-			return r
-		}
-		ref := p.ref()
-		if op := p.tok(); (op.is("?") || op.is("??")) && p.peek(1).is("[") && !op.Newline {
-			p.i += 2
-			x := &Poll{Pos: ref.Pos, Ch: ref, Random: op.Text == "??"}
-			x.Args = p.recvArgs()
-			p.want("]", "a poll of a channel")
+		if x := p.word(t); x != nil {
 			return x
 		}
-		return ref
 	}
 	p.fail(t, "found %s where an expression should be", t.describe())
 	return nil
+}
+
+// parenthesized parses an expression in parentheses, or a conditional one.
+func (p *parser) parenthesized() Expr {
+	pos := p.tok().Pos
+	p.i++
+	x := p.expr()
+	if !p.property && p.accept("->") { // in an ltl block, that is an implication
+		c := &Cond{Pos: pos, If: x, Then: p.expr()}
+		p.want(":", "the conditional expression (c -> a : b)")
+		c.Else = p.expr()
+		x = c
+	}
+	p.want(")", "an expression in parentheses")
+	return x
+}
+
+// word parses an operand that begins with a word; nil if no operand does.
+func (p *parser) word(t *Token) Expr {
+	switch t.Text {
+	case "true", "skip":
+		p.i++
+		return &Const{t.Pos, 1}
+	case "false":
+		p.i++
+		return &Const{t.Pos, 0}
+	case "run":
+		return p.run()
+	case "len", "empty", "nempty", "full", "nfull":
+		p.i++
+		p.want("(", t.Text)
+		x := &ChanOp{t.Pos, t.Text, p.ref()}
+		p.want(")", t.Text)
+		return x
+	case "enabled", "pc_value", "get_priority":
+		p.i++
+		p.want("(", t.Text)
+		x := &Call{t.Pos, t.Text, p.expr()}
+		p.want(")", t.Text)
+		return x
+	case "timeout", "np_", "_last", "_pid", "_nr_pr":
+		p.i++
+		return &Special{t.Pos, t.Text}
+	case "_priority":
+		p.i++
+		return &Call{t.Pos, "get_priority", &Special{t.Pos, "_pid"}}
+	case "c_expr":
+		p.fail(t, "c_expr: C code in a model is not supported, because a model is explored "+
+			"without a C compiler; write it in Promela")
+	}
+	if keywords[t.Text] {
+		return nil
+	}
+	if p.meaning(t.Text) == aConstant {
+		p.i++
+		return &Ref{Pos: t.Pos, Name: t.Text, Symbolic: true, Number: t.given}
+	}
+	if r := p.remote(); r != nil {
+		return r
+	}
+	ref := p.ref()
+	if op := p.tok(); (op.is("?") || op.is("??")) && p.peek(1).is("[") && !op.Newline {
+		p.i += 2
+		x := &Poll{Pos: ref.Pos, Ch: ref, Random: op.Text == "??"}
+		x.Args = p.recvArgs()
+		p.want("]", "a poll of a channel")
+		return x
+	}
+	return ref
 }
 
 // remote parses Proc[pid]@label, Proc@label, Proc[pid]:var and Proc:var.
