@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -220,6 +221,9 @@ func viewCommand(e *env, args []string) int {
 	}
 	kept, err := explore.Read(files[0])
 	if err != nil {
+		if pe := new(fs.PathError); errors.As(err, &pe) {
+			return e.mistake(c.command, "%v", pathError(err)) // which has the name
+		}
 		return e.mistake(c.command, "%s: %v", files[0], pathError(err))
 	}
 	s := &page.Server{Title: kept.Summary, Kept: kept, ReadSource: readSource}

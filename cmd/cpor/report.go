@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"cpor/engine"
+	"cpor/engine/lockset"
 	"cpor/engine/search/reduction"
 	"cpor/engine/stateless"
 	"cpor/engine/unfolding"
@@ -485,9 +486,15 @@ func (r *report) writeVerdict(p *printer) {
 	}
 }
 
-// next says what to try after an incomplete result, and why. It is empty if there is nothing to
-// say, or a checkpoint that says how to go on.
+// next says what to try after an incomplete result or a broken locking discipline, and why. It is
+// empty if there is nothing to say, or a checkpoint that says how to go on.
 func (r *report) next() string {
+	if r.verdict() == engine.Violated && slices.ContainsFunc(r.found, func(f finding) bool {
+		return f.Kind == lockset.Discipline
+	}) {
+		return "a lock around every access; or, if the variable is meant to be used without one, " +
+			"comm or atomic in its declaration (docs/locks.md)"
+	}
 	if r.verdict() != engine.Incomplete || r.c.mode.Temporal || r.c.cluster ||
 		r.c.checkpoint != "" {
 		return ""

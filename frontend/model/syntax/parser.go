@@ -132,6 +132,9 @@ func (p *parser) expected(what string) {
 
 func (p *parser) expect(t token, what string) source.Pos {
 	if p.s.tok != t {
+		if p.s.tok == tAssign { // behind a condition
+			p.fail("expected %s, found '='; did you mean '=='?", what)
+		}
 		p.expected(what)
 	}
 	pos := p.pos()
@@ -812,9 +815,9 @@ func (p *parser) closeBrace(open source.Pos) {
 		return
 	}
 	if p.s.tok == tEOF || p.atMargin() {
-		from, to := p.here()
-		p.errorAt(from, to, "expected '}', found %s", p.s.describe()).
-			Note(open, "the '{' without a matching '}'")
+		at, _ := p.here()
+		p.errorAt(open, open+1, "this '{' has no matching '}'").
+			Note(at, "a '}' is missing before %s", p.s.describe())
 		panic(bailDecl{})
 	}
 	p.expected("'}'")
