@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"unsafe"
+
+	"cpor/testkit/sample"
 )
 
 // TestLog saves stores again and again while several sessions fill them, each time only what is
@@ -15,8 +17,8 @@ import (
 // the states, their names and parents are those of the store that was never saved. Some of the
 // times saving fails.
 func TestLog(t *testing.T) {
-	seeds, most := uint64(9), 20_000
-	if testing.Short() || slow > 1 {
+	seeds, most := sample.Of[uint64](4, 6, 9), sample.Of(6000, 10_000, 20_000)
+	if slow > 1 {
 		seeds, most = 4, 6000
 	}
 	for seed := range seeds {

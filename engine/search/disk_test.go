@@ -35,7 +35,7 @@ func spilled(t testing.TB) string {
 // TestDisk searches with next to no memory: the result is that of a search in memory, with
 // traces, with every reduction and any number of workers.
 func TestDisk(t *testing.T) {
-	seeds := sample.Of[uint64](4, 10, 100)
+	seeds := sample.Of[uint64](4, 6, 100)
 	drops, looks := 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 13))

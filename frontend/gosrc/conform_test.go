@@ -6,6 +6,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/stateless"
 	"cpor/frontend/gosrc/machine"
+	"cpor/testkit/sample"
 	"cpor/testkit/systemtest"
 )
 
@@ -266,9 +267,10 @@ func TestConform(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o := systemtest.Options{MaxStates: 300, Walks: 10}
+				o := systemtest.Options{MaxStates: sample.Of[uint64](40, 150, 300),
+					Walks: sample.Of(3, 5, 10)}
 				if testing.Short() {
-					o = systemtest.Options{MaxStates: 40, Walks: 3, Steps: 25}
+					o.Steps = 25
 				}
 				systemtest.Conform(t, p.System, o)
 				if u := p.Unsupported(); u != nil {

@@ -32,7 +32,7 @@ var (
 // TestSequential runs random sequential programs in the machine and compiled by the
 // real compiler: they must print the same.
 func TestSequential(t *testing.T) {
-	n := cmp.Or(*sequential, sample.Of(5, 10, 100))
+	n := cmp.Or(*sequential, sample.Of(5, 7, 100))
 	const batch = 100 // what is compiled together
 	for from := 0; from < n; from += batch {
 		sources := map[string]string{}
@@ -48,7 +48,7 @@ func TestSequential(t *testing.T) {
 
 // TestRecursive does the same with programs whose types refer to each other.
 func TestRecursive(t *testing.T) {
-	n := cmp.Or(*recursive, sample.Of(10, 15, 100))
+	n := cmp.Or(*recursive, sample.Of(8, 10, 100))
 	const batch = 100
 	for from := 0; from < n; from += batch {
 		sources := map[string]string{}
@@ -217,7 +217,7 @@ func TestMemory(t *testing.T) {
 // time-outs: every other one in a bubble of testing/synctest, and the others beside it in the
 // same package.
 func TestTimed(t *testing.T) {
-	n := cmp.Or(*timed, sample.Of(10, 20, 100))
+	n := cmp.Or(*timed, sample.Of(10, 12, 100))
 	var src strings.Builder
 	src.WriteString("package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n" +
 		"\t\"testing/synctest\"\n\t\"time\"\n)\n\nvar _ = synctest.Wait\n")

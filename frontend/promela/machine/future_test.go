@@ -170,7 +170,7 @@ func TestCorpusReduced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := sample.Of[uint64](2000, 5000, 20000)
+	limit := sample.Of[uint64](2000, 3000, 20000)
 	compared, smaller := 0, 0
 	for _, f := range files {
 		s, err := load(t, f, Options{Watched: true})

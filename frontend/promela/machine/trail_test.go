@@ -55,7 +55,7 @@ func TestElements(t *testing.T) {
 	more, _ := filepath.Glob(filepath.Join("..", "..", "..", "examples", "promela", "*.pml"))
 	compared := 0
 	for i, f := range append(more, files...) {
-		if i%4 != 0 && *spinModels <= 10 {
+		if i%8 != 0 && *spinModels <= 10 {
 			continue // -spin 11 takes all
 		}
 		m, err := parseFile(f, nil)
@@ -181,7 +181,7 @@ func TestReadTrail(t *testing.T) {
 	needSpin(t)
 	for i, x := range violations {
 		for k, args := range [][]string{{"-o1", "-o2", "-o3", "-a", "m.pml"}, {"-a", "m.pml"}} {
-			if !sample.Long() && (i+k)%4 != 0 {
+			if !sample.Long() && (i+k)%8 != 0 {
 				continue // compilers take seconds
 			}
 			t.Run(fmt.Sprint(x.name, args), func(t *testing.T) {
