@@ -157,9 +157,7 @@ func TestParsePan(t *testing.T) {
 // twins have the reference's states and exactly the transitions that are not
 // self-loops of blocked threads.
 func TestTwins(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SPIN's verifiers take seconds to compile")
-	}
+	sample.Skip(t) // SPIN's verifiers take seconds to compile
 	sp, err := findSpin()
 	if err != nil {
 		t.Skip(err)
@@ -167,26 +165,22 @@ func TestTwins(t *testing.T) {
 	defer sp.close()
 	for _, c := range []struct {
 		model, params string
-		long          bool
 		states        uint64
 		transitions   uint64 // 0: some of the reference's are self-loops
 	}{
-		{"philosophers", "N=3", true, 35, 0},
-		{"indexer", "N=2", false, 25, 40},
-		{"robots", "R=2", true, 4877, 9754},
-		{"robots", "R=3", true, 326759, 980277},
-		{"indexer", "N=8", true, 390625, 2500000},
-		{"filesystem", "N=2", true, 81, 144},
-		{"filesystem", "N=6", true, 531441, 2834352},
-		{"philosophers", "N=9", true, 46763, 0},
-		{"sharedarray", "N=64", true, 2276, 0},
-		{"sharedptr", "N=100", true, 32131, 0},
-		{"cmis", "C=2 N=8", true, 16430, 0},
-		{"cmis", "C=4 N=16", true, 1014131, 0},
+		{"philosophers", "N=3", 35, 0},
+		{"indexer", "N=2", 25, 40},
+		{"robots", "R=2", 4877, 9754},
+		{"robots", "R=3", 326759, 980277},
+		{"indexer", "N=8", 390625, 2500000},
+		{"filesystem", "N=2", 81, 144},
+		{"filesystem", "N=6", 531441, 2834352},
+		{"philosophers", "N=9", 46763, 0},
+		{"sharedarray", "N=64", 2276, 0},
+		{"sharedptr", "N=100", 32131, 0},
+		{"cmis", "C=2 N=8", 16430, 0},
+		{"cmis", "C=4 N=16", 1014131, 0},
 	} {
-		if c.long && !sample.Long() {
-			continue
-		}
 		ps, err := benchmarks.ParseParams(c.params)
 		if err != nil {
 			t.Fatal(err)

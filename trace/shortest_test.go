@@ -354,7 +354,7 @@ func TestShortenInTime(t *testing.T) {
 			continue
 		}
 		tried++
-		for at := 1; ; at += 1 + at/3 {
+		for at := 1; ; at += 1 + at/sample.Of(1, 1, 3) {
 			steps, asked, since := 0, 0, -1
 			got := Shorten(counting{inner, &steps}, []*Trace{tr},
 				Shortening{Scale: searchStates / 2, Expired: func() bool {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cpor/testkit/oracle"
+	"cpor/testkit/sample"
 )
 
 func program(seed uint64, sizes []oracle.Size) string {
@@ -21,9 +22,7 @@ func TestProgramLockstep(t *testing.T) {
 // TestPairs holds the generator to the grammar: every construct occurs in every
 // context that allows it, in the programs of one ordinary run.
 func TestPairs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes many programs")
-	}
+	sample.Skip(t) // it takes many programs to see all pairs
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	of := sizes(t)

@@ -125,7 +125,7 @@ func show(t *testing.T, text string) string {
 // the cartesian search, and both on many workers reach the same local states
 // of each thread, the same violations and the same deadlocks.
 func TestTheorem1(t *testing.T) {
-	parallel(t, models(100, 400, 10_000), func(seed uint64) (string, string) {
+	parallel(t, models(100, 250, 10_000), func(seed uint64) (string, string) {
 		text := show(t, oracle.Generate(seed, configs[seed%uint64(len(configs))]))
 		d, over := check(text)
 		if d != "" {

@@ -9,13 +9,16 @@ import (
 	"cpor/engine"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/machine"
+	"cpor/testkit/sample"
 )
 
 // TestCollect: it makes no difference how often garbage is collected.
 func TestCollect(t *testing.T) {
 	defer machine.CollectAfter(machine.CollectAfter(1))
 	t.Run("engines", TestEnginesAgree)
-	t.Run("library", TestLibrary)
+	if sample.Long() {
+		t.Run("library", TestLibrary)
+	}
 	t.Run("lost", TestLostNeverMove)
 }
 
