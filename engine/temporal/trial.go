@@ -7,10 +7,16 @@ type trial struct {
 	sampling    bool
 	seen, found int // of the window: states with a choice, and ample sets
 	skipped     int
+	every       int // one state in so many is examined, while sampling
 }
 
-// Fewer ample sets than one in trialWorth states are not worth looking for.
-const trialWorth = 32
+const (
+	// Fewer ample sets than one in trialWorth states are not worth looking for.
+	trialWorth = 32
+	// rarest is the largest number of states of which one is examined. Each examination costs
+	// several ordinary expansions.
+	rarest = 256
+)
 
 // pace says when a search begins with what only large ones need. Tests use an earlier time.
 var pace = struct {
@@ -18,7 +24,8 @@ var pace = struct {
 	// a worker executes before the first walk.
 	compile, walk uint64
 	// A window is of that many states with a choice of which every one is looked at. Afterwards
-	// one in sampleEvery is, and sample of them decide again.
+	// one in sampleEvery is, and sample of them decide again; half as many are looked at each
+	// time that ample sets are still rare.
 	window, sample, sampleEvery int
 }{compile: 1 << 16, walk: 1 << 13, window: 1 << 10, sample: 1 << 6, sampleEvery: 32}
 
@@ -27,7 +34,7 @@ func (x *trial) next() bool {
 	if !x.sampling {
 		return true
 	}
-	if x.skipped++; x.skipped < pace.sampleEvery {
+	if x.skipped++; x.skipped < x.every {
 		return false
 	}
 	x.skipped = 0
@@ -47,6 +54,11 @@ func (x *trial) told(found bool) {
 	if x.seen < window {
 		return
 	}
-	x.sampling = x.found*trialWorth < x.seen
+	was := x.sampling
+	if x.sampling = x.found*trialWorth < x.seen; was && x.sampling {
+		x.every = min(2*x.every, max(rarest, pace.sampleEvery))
+	} else {
+		x.every = pace.sampleEvery
+	}
 	x.seen, x.found = 0, 0
 }
