@@ -30,8 +30,6 @@ var dispatchers = map[string]string{
 	"frontend/gosrc/compile.compiler.instruction": "instructions",
 	"frontend/gosrc/machine.Machine.Step":         "reasons not to move",
 	"frontend/gosrc/machine.Machine.run":          "instructions",
-	"frontend/gosrc/machine.reflectNatives":       "functions of package reflect",
-	"frontend/gosrc/machine.valueNatives":         "functions on values",
 	"frontend/gosrc/native.process.read":          "messages",
 	"frontend/model/compile.gen.linearParts":      "temporal operators",
 	"frontend/model/compile.gen.rangeStmt":        "types",

@@ -69,6 +69,15 @@ func pointerShaped(t *compile.Type) bool {
 // reflectNatives adds what package reflect needs from the machine. A type is its number, a value
 // a pointer to it.
 func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
+	typeNatives(plain)
+	madeTypeNatives(plain)
+	memoryNatives(plain)
+	mapNatives(plain)
+	callNatives(plain)
+}
+
+// typeNatives adds what is asked about a type.
+func typeNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	enterType := func(name string, f func(m *Machine, t *compile.Type, r []uint64)) {
 		plain("reflect."+name, func(m *Machine, _ *goroutine, r []uint64) {
 			f(m, m.p.TypeByID(r[0]), r)
@@ -143,21 +152,20 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		r[5] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, types.NewTuple(params...),
 			sig.Results(), sig.Variadic())).ID)
 	})
-	sig := func(t *compile.Type) *types.Signature { return t.T.Underlying().(*types.Signature) }
 	enterType("tNumIn", func(m *Machine, t *compile.Type, r []uint64) {
-		r[1] = uint64(sig(t).Params().Len())
+		r[1] = uint64(signatureOf(t).Params().Len())
 	})
 	enterType("tIn", func(m *Machine, t *compile.Type, r []uint64) {
-		r[2] = uint64(m.p.TypeOf(sig(t).Params().At(int(r[1])).Type()).ID)
+		r[2] = uint64(m.p.TypeOf(signatureOf(t).Params().At(int(r[1])).Type()).ID)
 	})
 	enterType("tNumOut", func(m *Machine, t *compile.Type, r []uint64) {
-		r[1] = uint64(sig(t).Results().Len())
+		r[1] = uint64(signatureOf(t).Results().Len())
 	})
 	enterType("tOut", func(m *Machine, t *compile.Type, r []uint64) {
-		r[2] = uint64(m.p.TypeOf(sig(t).Results().At(int(r[1])).Type()).ID)
+		r[2] = uint64(m.p.TypeOf(signatureOf(t).Results().At(int(r[1])).Type()).ID)
 	})
 	enterType("tVariadic", func(m *Machine, t *compile.Type, r []uint64) {
-		r[1] = flag(sig(t).Variadic())
+		r[1] = flag(signatureOf(t).Variadic())
 	})
 	enterType("tImplements", func(m *Machine, t *compile.Type, r []uint64) {
 		r[2] = flag(m.p.Implements(t, m.p.TypeByID(r[1])))
@@ -168,46 +176,53 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	enterType("tConvertible", func(m *Machine, t *compile.Type, r []uint64) {
 		r[2] = flag(types.ConvertibleTo(t.T, m.p.TypeByID(r[1]).T))
 	})
-	// deep reports whether a type made of these would be nested too deeply: the cost of its name
-	// and of comparisons grows with the depth.
-	deep := func(m *Machine, g *goroutine, parts ...types.Type) bool {
-		seen := map[types.Type]bool{}
-		var nests func(t types.Type, left int) bool
-		nests = func(t types.Type, left int) bool {
-			if left == 0 {
-				return true
-			}
-			if seen[t] {
-				return false
-			}
-			seen[t] = true
-			switch t := t.(type) {
-			case *types.Struct:
-				for i := range t.NumFields() {
-					if nests(t.Field(i).Type(), left-1) {
-						return true
-					}
-				}
-			case *types.Map:
-				return nests(t.Key(), left-1) || nests(t.Elem(), left-1)
-			case interface{ Elem() types.Type }:
-				return nests(t.Elem(), left-1)
-			}
+}
+
+func signatureOf(t *compile.Type) *types.Signature { return t.T.Underlying().(*types.Signature) }
+
+// deep reports whether a type made of these would be nested too deeply: the cost of its name
+// and of comparisons grows with the depth.
+func (m *Machine) deep(g *goroutine, parts ...types.Type) bool {
+	seen := map[types.Type]bool{}
+	var nests func(t types.Type, left int) bool
+	nests = func(t types.Type, left int) bool {
+		if left == 0 {
+			return true
+		}
+		if seen[t] {
 			return false
 		}
-		for _, t := range parts {
-			if nests(t, maxNesting) {
-				m.refuse(g, fmt.Sprintf("makes a type by package reflect that is nested deeper "+
-					"than %d", maxNesting))
-				return true
+		seen[t] = true
+		switch t := t.(type) {
+		case *types.Struct:
+			for i := range t.NumFields() {
+				if nests(t.Field(i).Type(), left-1) {
+					return true
+				}
 			}
+		case *types.Map:
+			return nests(t.Key(), left-1) || nests(t.Elem(), left-1)
+		case interface{ Elem() types.Type }:
+			return nests(t.Elem(), left-1)
 		}
 		return false
 	}
+	for _, t := range parts {
+		if nests(t, maxNesting) {
+			m.refuse(g, fmt.Sprintf("makes a type by package reflect that is nested deeper "+
+				"than %d", maxNesting))
+			return true
+		}
+	}
+	return false
+}
+
+// madeTypeNatives adds the functions that make types.
+func madeTypeNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	// tMake(kind, key, elem, n int) int
 	plain("reflect.tMake", func(m *Machine, g *goroutine, r []uint64) {
 		elem := m.p.TypeByID(r[2]).T
-		if deep(m, g, elem) {
+		if m.deep(g, elem) {
 			return
 		}
 		var t types.Type
@@ -257,13 +272,16 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 			fields = append(fields, types.NewField(gotoken.NoPos, pkg, m.text(at(0, i)),
 				m.p.TypeByID(at(3, i)).T, at(4, i) == 1))
 			tags = append(tags, m.text(at(2, i)))
-			if deep(m, g, fields[i].Type()) {
+			if m.deep(g, fields[i].Type()) {
 				return
 			}
 		}
 		r[15] = uint64(m.p.TypeOf(types.NewStruct(fields, tags)).ID)
 	})
+}
 
+// memoryNatives adds what reads and writes values.
+func memoryNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	// unpack(v any) (t int, p unsafe.Pointer)
 	plain("reflect.unpack", func(m *Machine, g *goroutine, r []uint64) {
 		t := m.p.TypeByID(r[0])
@@ -318,6 +336,57 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		}))
 	})
 	plain("reflect.shift", func(m *Machine, g *goroutine, r []uint64) { r[2] = r[0] + r[1] })
+	// equal(t int, p, q unsafe.Pointer) bool
+	plain("reflect.equal", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		m.readAny(g, r[1], t.Size)
+		m.readAny(g, r[2], t.Size)
+		eq, bad := m.equal(t, m.mem[m.addr(r[1]):], m.mem[m.addr(r[2]):])
+		r[3] = flag(eq && bad == nil)
+	})
+	// address(t int, p unsafe.Pointer) uintptr: a number for what a reference refers to
+	plain("reflect.address", func(m *Machine, g *goroutine, r []uint64) {
+		m.readAny(g, r[1], 1)
+		w := m.mem[m.addr(r[1])]
+		if r[2] = m.address(w); w != 0 && m.p.TypeByID(r[0]).Kind == compile.Function {
+			// The code's, as in Go: the same for all closures of a function.
+			if w&compile.StaticFunc == 0 {
+				w = m.mem[m.addr(w)]
+			}
+			r[2] = madeWord(token{fn: m.p.CodeOf(m.p.FuncByIndex(w &^ compile.StaticFunc))})
+		}
+	})
+	// charAt(s string, i int) unsafe.Pointer: a byte of a string, and behind it which it is
+	plain("reflect.charAt", func(m *Machine, g *goroutine, r []uint64) {
+		p := m.newObject(g, plainObj, m.sys.wordType, 3)
+		copy(m.mem[m.addr(p):], []uint64{uint64(m.text(r[0])[r[1]]), r[0], r[1]})
+		r[2] = p
+	})
+	// convertBasic(t int, p unsafe.Pointer, to int) unsafe.Pointer
+	plain("reflect.convertBasic", func(m *Machine, g *goroutine, r []uint64) {
+		from, to := m.p.TypeByID(r[0]), m.p.TypeByID(r[2])
+		v := m.valueAt(g, from, r[1])
+		out := make([]uint64, to.Size)
+		switch number := func(k compile.Kind) bool {
+			return k.Integer() || k.Float() || k == compile.Complex64 || k == compile.Complex128
+		}; {
+		case number(from.Kind) && number(to.Kind):
+			convert(from.Kind, to.Kind, v, out)
+		case to.Kind == compile.String && from.Kind != compile.String:
+			out[0] = m.toString(g, from, v)
+		case from.Kind == compile.String && to.Kind == compile.Slice:
+			m.fromString(g, to, m.text(v[0]), out)
+		default: // the same layout
+			copy(out, v)
+		}
+		p := m.newObject(g, plainObj, to, to.Size)
+		copy(m.mem[m.addr(p):], out)
+		r[3] = p
+	})
+}
+
+// mapNatives adds what maps and channels need.
+func mapNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	plain("reflect.makeMap", func(m *Machine, g *goroutine, r []uint64) {
 		r[1] = m.newMap(g, m.p.TypeByID(r[0]))
 	})
@@ -384,14 +453,10 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		})
 		r[2], r[3], r[4] = keys, elems, n
 	})
-	// equal(t int, p, q unsafe.Pointer) bool
-	plain("reflect.equal", func(m *Machine, g *goroutine, r []uint64) {
-		t := m.p.TypeByID(r[0])
-		m.readAny(g, r[1], t.Size)
-		m.readAny(g, r[2], t.Size)
-		eq, bad := m.equal(t, m.mem[m.addr(r[1]):], m.mem[m.addr(r[2]):])
-		r[3] = flag(eq && bad == nil)
-	})
+}
+
+// callNatives adds calls of functions and methods, and select.
+func callNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	// methodFunc(t int, name string) unsafe.Pointer: where the function stands
 	plain("reflect.methodFunc", func(m *Machine, g *goroutine, r []uint64) {
 		fn := m.p.MethodNamed(m.p.TypeByID(r[0]), m.text(r[1]))
@@ -402,15 +467,15 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	// args gathers the words of arguments, which a slice of pointers locates.
 	args := func(m *Machine, g *goroutine, ft *compile.Type, s []uint64) (words []uint64, ok bool) {
 		n := 0
-		for i := range sig(ft).Results().Len() {
-			n += m.p.TypeOf(sig(ft).Results().At(i).Type()).Size
+		for i := range signatureOf(ft).Results().Len() {
+			n += m.p.TypeOf(signatureOf(ft).Results().At(i).Type()).Size
 		}
 		if n > maxResults {
 			m.refuse(g, "calls a function with large results by package reflect")
 			return nil, false
 		}
 		for i := range int(s[1]) {
-			t := m.p.TypeOf(sig(ft).Params().At(i).Type())
+			t := m.p.TypeOf(signatureOf(ft).Params().At(i).Type())
 			words = append(words, m.valueAt(g, t, m.mem[int(m.addr(s[0]))+i])...)
 		}
 		return words, true
@@ -440,7 +505,7 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	})
 	// results(ft int, r [48]uintptr) unsafe.Pointer: what a call has returned
 	plain("reflect.results", func(m *Machine, g *goroutine, r []uint64) {
-		t := m.p.TypeOf(sig(m.p.TypeByID(r[0])).Results())
+		t := m.p.TypeOf(signatureOf(m.p.TypeByID(r[0])).Results())
 		p := m.newObject(g, plainObj, t, t.Size)
 		copy(m.mem[m.addr(p):], r[1:1+t.Size])
 		r[1+maxResults] = p
@@ -472,45 +537,6 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		p := m.newObject(g, plainObj, t, 1)
 		m.mem[m.addr(p)] = c
 		r[2] = p
-	})
-	// address(t int, p unsafe.Pointer) uintptr: a number for what a reference refers to
-	plain("reflect.address", func(m *Machine, g *goroutine, r []uint64) {
-		m.readAny(g, r[1], 1)
-		w := m.mem[m.addr(r[1])]
-		if r[2] = m.address(w); w != 0 && m.p.TypeByID(r[0]).Kind == compile.Function {
-			// The code's, as in Go: the same for all closures of a function.
-			if w&compile.StaticFunc == 0 {
-				w = m.mem[m.addr(w)]
-			}
-			r[2] = madeWord(token{fn: m.p.CodeOf(m.p.FuncByIndex(w &^ compile.StaticFunc))})
-		}
-	})
-	// charAt(s string, i int) unsafe.Pointer: a byte of a string, and behind it which it is
-	plain("reflect.charAt", func(m *Machine, g *goroutine, r []uint64) {
-		p := m.newObject(g, plainObj, m.sys.wordType, 3)
-		copy(m.mem[m.addr(p):], []uint64{uint64(m.text(r[0])[r[1]]), r[0], r[1]})
-		r[2] = p
-	})
-	// convertBasic(t int, p unsafe.Pointer, to int) unsafe.Pointer
-	plain("reflect.convertBasic", func(m *Machine, g *goroutine, r []uint64) {
-		from, to := m.p.TypeByID(r[0]), m.p.TypeByID(r[2])
-		v := m.valueAt(g, from, r[1])
-		out := make([]uint64, to.Size)
-		switch number := func(k compile.Kind) bool {
-			return k.Integer() || k.Float() || k == compile.Complex64 || k == compile.Complex128
-		}; {
-		case number(from.Kind) && number(to.Kind):
-			convert(from.Kind, to.Kind, v, out)
-		case to.Kind == compile.String && from.Kind != compile.String:
-			out[0] = m.toString(g, from, v)
-		case from.Kind == compile.String && to.Kind == compile.Slice:
-			m.fromString(g, to, m.text(v[0]), out)
-		default: // the same layout
-			copy(out, v)
-		}
-		p := m.newObject(g, plainObj, to, to.Size)
-		copy(m.mem[m.addr(p):], out)
-		r[3] = p
 	})
 }
 

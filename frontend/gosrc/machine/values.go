@@ -181,6 +181,11 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 			r[6] = 1
 		}
 	})
+	errorNatives(plain)
+}
+
+// errorNatives adds what errors.As needs.
+func errorNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	// AssignTo(v, target any) bool stores v where target points to if it can.
 	plain("internal/cpor.AssignTo", func(m *Machine, g *goroutine, r []uint64) {
 		t, to := m.p.TypeByID(r[0]), m.p.TypeByID(r[2])
