@@ -42,6 +42,8 @@ type MachineCapabilities struct {
 	Synchronising Synchronising
 	// Temporal: the propositions of formulas.
 	Temporal Temporal
+	// Unnumbered: what does not depend on the numbers of threads.
+	Unnumbered Unnumbered
 	// Telling, Narrating, Showing: what people want to see.
 	Telling   Telling
 	Narrating Narrating

@@ -49,3 +49,12 @@ type Temporal interface {
 	// transitions let others continue (in models, sends). Any answer is correct.
 	Late(t int, acc []Access) bool
 }
+
+// Unnumbered is implemented by machines whose threads have numbers that depend on the order in
+// which threads begin and end.
+type Unnumbered interface {
+	// ConflictsUnnumbered is Conflicts of [Temporal] where states count as the same that differ
+	// only in the order of the threads and in threads that have ended. If the numbers of threads
+	// matter to somebody, it is Conflicts.
+	ConflictsUnnumbered(t int, acc []Access, u int) bool
+}

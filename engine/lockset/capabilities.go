@@ -30,6 +30,7 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Locking:       inner.Locking,
 		Synchronising: inner.Synchronising,
 		Temporal:      inner.Temporal,
+		Unnumbered:    nil,
 		Telling:       inner.Telling,
 		Narrating:     nil,
 		Showing:       inner.Showing,

@@ -108,6 +108,21 @@ var ModelEmitter = []struct{ Name, What string }{
 	{"code/note", "that a jump was taken is not counted"},
 }
 
+// Bounds are the sabotages of what Promela processes may still do (frontend/promela/machine),
+// which the comparison of ample sets with the full search must find:
+//
+//	go test -tags sabotage ./frontend/promela/machine -run Sabotage
+var Bounds = []struct{ Name, What string }{
+	{"numbers/told", "nobody looks at the numbers of processes"},
+	{"numbers/waits", "births and deaths change nothing for those who wait for _nr_pr == 1"},
+	{"numbers/owners", "the channels of a process stay when it dies"},
+	{"numbers/end", "a process can wait for _nr_pr == 1 in an atomic sequence, or with an else"},
+	{"ends/same", "two sends to a channel are independent, and two receives"},
+	{"ends/any", "nothing but plain sends and receives is dependent on these"},
+	{"ends/held", "a channel that is a parameter is used by nobody"},
+	{"ends/else", "it never matters that a send or a receive is disabled"},
+}
+
 // Emitter are the sabotages of the emitter of Promela (frontend/promela/machine), which its
 // comparison with the machine must find:
 //

@@ -16,8 +16,10 @@ type Expander struct {
 	m       system.Machine
 	bounds  system.Temporal // of m
 	futures system.Futures  // of m; nil if there are none
-	obs     system.Observers
-	chains  *chains
+	// unnumbered of m; nil if there are none, or sets are checked: brute force compares states.
+	unnumbered system.Unnumbered
+	obs        system.Observers
+	chains     *chains
 
 	validator *persistent.Validator // nil unless sets are checked
 	report    func(error)
@@ -114,7 +116,9 @@ func Sets(sys system.System, report func(error)) (func() *Expander, error) {
 		x := &Expander{m: m, bounds: m.Capabilities().Temporal,
 			futures: m.Capabilities().Futures, obs: system.ObserversOf(sys),
 			chains: c, report: report, lazy: true}
+		x.unnumbered = m.Capabilities().Unnumbered
 		if report != nil {
+			x.unnumbered = nil
 			x.validator = persistent.NewValidator(sys)
 		}
 		return x
@@ -429,6 +433,9 @@ func (x *Expander) conflict(t, u int) bool {
 // observers read, and what they depend on, is compared location by location.
 func (x *Expander) conflicts(t int, accesses []system.Access, u int) bool {
 	if !x.obs.Has(t) && !x.obs.Has(u) || sabotage.Is("ample/observers") {
+		if x.unnumbered != nil {
+			return x.unnumbered.ConflictsUnnumbered(t, accesses, u)
+		}
 		return x.bounds.Conflicts(t, accesses, u)
 	}
 	if x.futures == nil {

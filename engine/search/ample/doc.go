@@ -70,6 +70,12 @@
 // Orbits (package quotient) are not used: random models lost deadlocks with them, and nobody has
 // proved the combination.
 //
+// Processes of Promela have numbers that depend on the order in which they begin and end. Where
+// nobody looks at the numbers, a system may bound what its threads do up to these
+// ([system.Unnumbered]). What is preserved then is preserved up to the numbers, too.
+// frontend/promela/machine has the proof (numbers.go). While sets are checked by brute force, which
+// compares states, it is not used.
+//
 // # What it needs
 //
 // The memory of the chains names states by their references, so the covered set is in this

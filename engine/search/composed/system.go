@@ -108,6 +108,7 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 		Locking:       inner.Locking,
 		Synchronising: inner.Synchronising,
 		Temporal:      inner.Temporal,
+		Unnumbered:    nil,
 		Telling:       inner.Telling,
 		Narrating:     inner.Narrating,
 		Showing:       inner.Showing,

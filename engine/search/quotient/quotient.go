@@ -123,6 +123,7 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 		Locking:       plain.Locking,
 		Synchronising: plain.Synchronising,
 		Temporal:      plain.Temporal,
+		Unnumbered:    nil,
 		Telling:       plain.Telling,
 		Narrating:     plain.Narrating,
 		Showing:       plain.Showing,

@@ -26,6 +26,7 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Locking:       nil,
 		Synchronising: nil,
 		Temporal:      nil,
+		Unnumbered:    nil,
 		Telling:       m,
 		Narrating:     m,
 		Showing:       nil,

@@ -26,6 +26,7 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Locking:       m,
 		Synchronising: m,
 		Temporal:      m,
+		Unnumbered:    nil,
 		Telling:       nil, // what Next says is enough
 		Narrating:     m,
 		Showing:       m,

@@ -30,6 +30,7 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Locking:       nil,
 		Synchronising: nil,
 		Temporal:      m,
+		Unnumbered:    m,
 		Telling:       m,
 		Narrating:     m,
 		Showing:       m,

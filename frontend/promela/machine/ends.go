@@ -3,6 +3,7 @@ package machine
 import (
 	"cpor/frontend/promela/program"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // An enabled send and an enabled receive on one channel commute: the send adds its message after
@@ -57,6 +58,9 @@ func (s *System) inside(pr *program.Proc) map[*program.State]bool {
 // usesEnds reports whether it does not matter that a send or receive of a state is disabled.
 func (s *System) usesEnds(pr *program.Proc, st *program.State,
 	inside map[*program.State]bool) bool {
+	if sabotage.Is("ends/else") {
+		return true
+	}
 	if s.lossy || pr.Decl.Deterministic || inside[st] || len(st.Escapes) > 0 || st.Fall != nil {
 		return false
 	}
@@ -207,13 +211,14 @@ func (m *Machine) disturbs(t int, x system.Access, id int32, u int, r *reach) bo
 		is := k != useAny && int(id) <= len(m.sys.chans) &&
 			r.writing(a.chans+uses*(int(id)-1)+k)
 		for v := range maxVars {
-			is = is || r.writing(a.vars+uses*v+k) && m.holds(u, v) == id
+			is = is || r.writing(a.vars+uses*v+k) && m.holds(u, v) == id &&
+				!sabotage.Is("ends/held")
 		}
 		return is
 	}
 	sends, receives := use(useSend), use(useRecv)
 	switch {
-	case use(useAny):
+	case use(useAny) && !sabotage.Is("ends/any"):
 		return true
 	case !sends && !receives:
 		return false
@@ -227,9 +232,9 @@ func (m *Machine) disturbs(t int, x system.Access, id int32, u int, r *reach) bo
 	sending, receiving := m.mayUse(t, id)
 	switch {
 	case sending && !receiving && n < c.c.Cap:
-		return sends
+		return sends && !sabotage.Is("ends/same")
 	case receiving && !sending && n > 0:
-		return receives
+		return receives && !sabotage.Is("ends/same")
 	}
 	return true
 }

@@ -32,6 +32,7 @@ const (
 	bitReady    // it comes to or leaves a state in which it is ready for one itself
 	bitChannels // it may touch a channel that belongs to a process
 	bitRuns     // it starts processes
+	bitNumber   // it reads how many processes there are
 	// and after it, for each process type: it reads where such a process is, or its locals
 	bitLooks
 )
@@ -61,6 +62,8 @@ type futures struct {
 	next, starts [][][]int // by type and state: the states that follow, and the types started
 	// By process type whose indices depend on _pid, and number of the process: its states.
 	numbered [][]func() []reach
+
+	numbers numbers
 }
 
 // maxNumbered is how many words the sets of a process may take that is analyzed by itself.
@@ -103,7 +106,8 @@ func (s *System) futuresOf() *futures {
 }
 
 func (s *System) analyse() *futures {
-	f := &futures{first: int(s.locProcesses()), number: map[int]int{}}
+	f := &futures{first: int(s.locProcesses()), number: map[int]int{},
+		numbers: s.numbers()}
 	for i, c := range s.prog.Globals.Chans {
 		if c.Cap > 0 {
 			f.number[c.Base] = i
@@ -411,6 +415,7 @@ func (a *accessor) expr(x program.Expr) {
 		case *program.Special:
 			if x.Name == "_nr_pr" {
 				a.out.read(a.f.first)
+				a.out.read(a.f.first + bitNumber)
 			}
 		}
 	})
@@ -484,6 +489,11 @@ func (m *Machine) Future(t int) *system.Footprint {
 // of u's rendezvous does is computed for that process. If t is ready itself, its step writes
 // that, and u reads it.
 func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
+	return m.conflicts(t, acc, u, false)
+}
+
+// conflicts is Conflicts. If unnumbered, the numbers of processes do not matter (numbers.go).
+func (m *Machine) conflicts(t int, acc []system.Access, u int, unnumbered bool) bool {
 	if u >= m.n {
 		return false // not there: who starts it may be
 	}
@@ -493,6 +503,12 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 		id := m.channelAt(x.Loc)
 		if id > 0 && m.disturbs(t, x, id, u, r) {
 			return true
+		}
+		if x.Loc == first && unnumbered {
+			if m.counts(t, x.Write, u, r) {
+				return true
+			}
+			continue
 		}
 		if x.Loc <= first {
 			if r.touches(int(x.Loc), x.Write) || x.Loc == first && x.Write && m.reliesOn(u, r) {

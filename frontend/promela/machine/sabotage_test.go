@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"cpor/testkit/sabotage"
@@ -27,6 +28,29 @@ func TestSabotage(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s is not found: %s", s.Name, s.What)
+		}
+	}
+}
+
+// TestSabotageBounds holds that each fault that is built into the bounds on what processes may
+// still do is found by comparing searches with ample sets with the full search.
+func TestSabotageBounds(t *testing.T) {
+	defer sabotage.Set("")
+	for _, b := range sabotage.Bounds {
+		found := false
+		for seed := uint64(0); seed <= 100 && !found; seed++ {
+			text := starting(rand.New(rand.NewPCG(1, seed)))
+			if seed < uint64(len(written)) {
+				text = written[seed]
+			}
+			sabotage.Set(b.Name)
+			if diff, _ := unnumbered(t, text, seed); diff != "" {
+				t.Logf("%s: seed %d", b.Name, seed)
+				found = true
+			}
+		}
+		if !found {
+			t.Errorf("%s is not found: %s", b.Name, b.What)
 		}
 	}
 }
