@@ -41,8 +41,8 @@ import (
 //
 // An ample set whose transitions are independent of the others in this sense keeps what ample sets
 // keep, up to likeness. The proof of package ample is about an execution w, its length, and how
-// many justifications lead from a state to a full expansion. Here the length is that without deaths;
-// w continues from each state that is like the one before, with deaths only directly before
+// many justifications lead from a state to a full expansion. Here the length is that without
+// deaths; w continues from each state that is like the one before, with deaths only directly before
 // _nr_pr == 1 or before a deadlock. If the next transition of w but for deaths is of that kind, and
 // all started processes have ended, the number of these counts after the length, and before the
 // justifications: from there each expansion that is not reduced explores a death of them, or that
