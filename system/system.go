@@ -105,6 +105,7 @@
 //     transition can be, for reductions
 //   - [Locking], [Synchronising]: locks, and what happens before what
 //   - [Temporal]: the propositions of formulas
+//   - [Unnumbered]: what does not depend on the numbers of threads
 //   - [Telling], [Narrating], [Showing]: what people want to see
 //   - [Changing]: which words of the state the steps have changed
 //   - [Repeating]: which bits of the state a step depends on, so it can be looked up instead of
