@@ -79,10 +79,9 @@ func (c *checker) fail(p *Prefix, a int, q *Prefix, b int, format string, args .
 	c.report = validate.NewDifference(c.e.sys, c.v.Start, steps, "cartesian: "+format, args...)
 }
 
-// take executes the k-th step of a prefix on machine m and tells whether it
-// does what was recorded. One alternative of several may read more than it did:
-// what keeps another alternative from being enabled now, which was enabled and
-// had a prefix of its own then.
+// take executes the k-th step of a prefix on machine m and reports whether it does what was
+// recorded. One alternative of several may read more than it did: what keeps another alternative
+// from being enabled now, which was enabled and had a prefix of its own then.
 func (p *Prefix) take(m system.Machine, k int) bool {
 	s := p.step(k)
 	t := p.Transitions[k]

@@ -76,16 +76,16 @@ func (s *hashSet) index() {
 	}
 }
 
-// onPrefix tells whether the present state of prefix p's machine is on the
-// prefix already. Equal hashes are only a hint: the earlier state is executed
-// again and the encodings are compared.
+// onPrefix reports whether the current state of prefix p's machine is on the prefix already.
+// Equal hashes are only a hint: the earlier state is executed again and the encodings are
+// compared.
 func (e *Expander) onPrefix(p *prefix, hash uint64) bool {
 	e.cyclic = p
 	return p.states.find(hash, e.same) >= 0
 }
 
-// isSame tells whether the state after so many transitions of the prefix
-// e.cyclic is the present state of its machine.
+// isSame reports whether the state after so many transitions of the prefix e.cyclic is the
+// current state of its machine.
 func (e *Expander) isSame(index int) bool {
 	p := e.cyclic
 	mark := e.base.Mark()

@@ -360,7 +360,7 @@ func (e *Expander) extend(i int32, s system.State) {
 	p.mark = m.Mark()
 }
 
-// counted tells whether a transition counts.
+// counted reports whether a transition counts.
 func (e *Expander) counted(p *prefix, out system.Outcome) bool {
 	return out.Kind != system.Ended && !(out.Kind == system.Blocked && e.obs.Has(int(p.thread)))
 }
@@ -419,8 +419,8 @@ func (p *prefix) appendSteps(steps []search.Step) []search.Step {
 	return steps
 }
 
-// leavesEnded tells whether the self-loops of ended threads are left out, which
-// a test does to show that local states are lost.
+// leavesEnded reports whether the self-loops of ended threads are left out, which a test does to
+// show that local states are lost.
 func (e *Expander) leavesEnded() bool {
 	return e.o.noEndedLoops || sabotage.Is("cartesian/ended")
 }

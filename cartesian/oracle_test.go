@@ -147,8 +147,8 @@ func TestTheorem1(t *testing.T) {
 	}
 }
 
-// loses tells whether a search without the self-loops of ended threads loses
-// local states of a program.
+// loses reports whether a search without the self-loops of ended threads loses local states of a
+// program.
 func loses(sys system.System) bool {
 	want, ok := explore(sys, newFull(sys), 4000)
 	if !ok {

@@ -76,7 +76,7 @@ type explorer struct {
 	limit      int // states; 0 for none
 }
 
-// run searches and tells whether it came to an end within the limit.
+// run searches and reports whether it came to an end within the limit.
 func (x *explorer) run(sys system.System, e search.Expander) bool {
 	x.covered = stateSet{}
 	x.work = nil

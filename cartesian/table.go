@@ -29,7 +29,7 @@ func (o owner) with(thread int32) owner {
 	}
 }
 
-// other tells whether some other thread than the given one is in the owner.
+// other reports whether some other thread than the given one is in the owner.
 func (o owner) other(thread int32) bool { return o != nobody && o != ownedBy(thread) }
 
 // location is what the vector under construction did to one shared location,
@@ -139,8 +139,8 @@ func (l *location) conflicts(a system.Access, kind int) int {
 	return count
 }
 
-// inside tells whether an access of the thread conflicts with a transition of
-// another thread that is not its prefix's last.
+// inside reports whether an access of the thread conflicts with a transition of another thread
+// that is not its prefix's last.
 func (t *table) inside(thread int32, a system.Access) bool {
 	loc := t.at(a.Loc)
 	for kind := range loc.uses {
@@ -160,9 +160,8 @@ func (t *table) bury(thread int32, a system.Access) {
 	u.inner = u.inner.with(thread)
 }
 
-// clash ends the prefixes of other threads whose last transition conflicts
-// with an access of the thread, and tells whether there are any. The access
-// conflicts with nothing inside.
+// clash ends the prefixes of other threads whose last transition conflicts with an access of the
+// thread, and reports whether there are any. The access conflicts with nothing inside.
 func (e *Expander) clash(thread int32, a system.Access) bool {
 	loc := e.table.at(a.Loc)
 	any := false
@@ -177,10 +176,9 @@ func (e *Expander) clash(thread int32, a system.Access) bool {
 }
 
 // end ends the prefixes of other threads whose last transition is in u, up to so many, and
-// tells whether there are any, those that had ended before included. A prefix
-// that has ended keeps its last transition, so its node leaves the list: each
-// node is visited once, or belongs to the thread itself, which happens once
-// until somebody else adds a node.
+// reports whether there are any, those that had ended before included. A prefix that has ended
+// keeps its last transition, so its node leaves the list: each node is visited once, or belongs
+// to the thread itself, which happens once until somebody else adds a node.
 func (e *Expander) end(u *uses, thread int32, most int) bool {
 	any := u.fixed.other(thread)
 	if !u.last.other(thread) {

@@ -89,7 +89,7 @@ func (c *Collector[T]) All() iter.Seq[T] {
 	}
 }
 
-// Ignores tells whether a violation is not to be collected.
+// Ignores reports whether a violation is not to be collected.
 func (c *Collector[T]) Ignores(v *system.Violation) bool {
 	return c.ignoreDeadlocks && v.Kind == system.Deadlock
 }

@@ -17,6 +17,6 @@ type Comm interface {
 
 // Sending is a message that is under way.
 type Sending interface {
-	// Done tells whether the message's memory may be used again.
+	// Done reports whether the message's memory may be used again.
 	Done() (bool, error)
 }

@@ -170,7 +170,7 @@ type Progress struct {
 // Result is what an exploration found out.
 type Result struct {
 	Verdict Verdict
-	// Exhaustive tells whether everything was explored that has to be.
+	// Exhaustive reports whether everything was explored that has to be.
 	Exhaustive bool
 	// Reason says in words why it was not; empty if it was.
 	Reason string
@@ -313,8 +313,8 @@ type PropertyResult struct {
 	// Among says which executions count, in words that follow "holds"; empty if
 	// all do.
 	Among string
-	// Vacuous says in words why a property that holds, or a part of it, says nothing;
-	// Empty tells whether that is so of all of it.
+	// Vacuous says in words why a property that holds, or a part of it, says nothing; Empty
+	// reports whether that is so of all of it.
 	Vacuous []string
 	Empty   bool
 	// Figures are for programs and, as one line, for people.

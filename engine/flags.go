@@ -92,7 +92,7 @@ func (v *Values) Give(name string) {
 	v.given[name] = true
 }
 
-// Given tells whether the user gave a flag.
+// Given reports whether the user gave a flag.
 func (v *Values) Given(name string) bool { return v != nil && v.given[name] }
 
 // ParseBool parses the value of a flag that is on or off.

@@ -31,10 +31,9 @@ func TransitionLimit(n uint64) *Stop {
 // timeUp ends an exploration at Options.Timeout.
 func timeUp(d time.Duration) *Stop { return &Stop{fmt.Sprintf("time-out after %v", d)} }
 
-// Judge has the rules of honesty. err is why the exploration ended, nil if it ran
-// to its end; gap says why it has not covered everything although it did (an
-// inexact store, executions that were cut off), empty if it has; found tells
-// whether it found a violation.
+// Judge has the rules of honesty. err is why the exploration ended, nil if it ran to its end;
+// gap says why it has not covered everything although it did (an inexact store, executions that
+// were cut off), empty if it has; found reports whether it found a violation.
 //
 // What found a violation is violated. What covered everything and found none is
 // a pass. Everything else is incomplete, with the reason. fault is err if that is

@@ -50,8 +50,8 @@ type Entry struct {
 	// Preserves says what an exhaustive exploration finds out that one which
 	// leaves nothing out finds out.
 	Preserves Preserved
-	// Reduces tells whether it leaves something out, relying on the accesses of
-	// transitions (see system.Irreducible).
+	// Reduces reports whether it leaves something out, relying on the accesses of transitions
+	// (see system.Irreducible).
 	Reduces bool
 	// Needs says which systems it can explore.
 	Needs []Need
@@ -180,7 +180,7 @@ func (e *Entry) Unmet(sys system.System) error {
 	return nil
 }
 
-// Needed tells whether an entry has a need.
+// Needed reports whether an entry has a need.
 func (e *Entry) Needed(n Need) bool {
 	return slices.ContainsFunc(e.Needs, func(m Need) bool { return m.What == n.What })
 }

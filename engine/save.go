@@ -21,10 +21,10 @@ type Checkpoint struct {
 	// refused what it cannot keep: it takes the place where checkpoints are kept.
 	Open func() error
 	// Write keeps what save writes, to what may have a log beside it; the exploration waits
-	// meanwhile. finish, which is called once and may take long, completes it while the exploration
-	// continues, or gives it up if err, which is what went wrong besides, is not nil; it tells
-	// whether the checkpoint is the one that counts now. What goes wrong is Write's matter: it does
-	// not end the exploration.
+	// meanwhile. finish, which is called once and may take long, completes it while the
+	// exploration continues, or gives it up if err, which is what went wrong besides, is not
+	// nil; it reports whether the checkpoint is the one that counts now. What goes wrong is
+	// Write's matter: it does not end the exploration.
 	Write func(save func(w io.Writer) error) (finish func(err error) bool)
 	// Dir is the directory in which checkpoints are kept, and files that they name, on all
 	// ranks; it is there when Open has returned.
@@ -52,8 +52,8 @@ type Parts struct {
 	// Write writes a part of the n-th checkpoint from now, n = 1, 2, ..., and waits until
 	// it will last.
 	Write func(n, part int, save func(w io.Writer) error) error
-	// Commit makes the n-th checkpoint, of so many parts, the one that counts, or if err
-	// is not nil gives it up and says why; it tells whether that checkpoint counts now. It is
+	// Commit makes the n-th checkpoint, of that many parts, the one that counts, or if err is
+	// not nil gives it up and says why; it reports whether that checkpoint counts now. It is
 	// called on one rank, when no rank writes.
 	Commit func(n, parts int, err error) bool
 }
@@ -111,8 +111,8 @@ func (k *Keeper) WriteWith(save func(w io.Writer) error, files func() error,
 // Wait waits until the last checkpoint is complete.
 func (k *Keeper) Wait() { <-k.done }
 
-// Interrupted tells whether an exploration that ended with err, as for [Judge], is to
-// leave a checkpoint behind: it was interrupted, and not by a fault or a violation.
+// Interrupted reports whether an exploration that ended with err, as for [Judge], is to leave a
+// checkpoint behind: it was interrupted, and not by a fault or a violation.
 func Interrupted(err error) bool {
 	if err == nil || errors.Is(err, AtViolation) {
 		return false

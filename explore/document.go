@@ -206,7 +206,7 @@ func (o *order) add(column int, touches []touch, after ...int) []int {
 	return direct
 }
 
-// before tells whether step f happened before step g.
+// before reports whether step f happened before step g.
 func (o *order) before(f, g int) bool {
 	c := o.column[f]
 	return c < len(o.clocks[g]) && o.clocks[g][c] >= o.nth[f]

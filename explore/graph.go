@@ -21,7 +21,7 @@ const MaxGraph = 2000
 type Graph struct {
 	Nodes []Node `json:"nodes"`
 	Edges []Edge `json:"edges"`
-	// Complete tells whether these are all states.
+	// Complete reports whether these are all states.
 	Complete bool `json:"complete"`
 	// Reduction is the name of the reduction whose search is marked; "" for none.
 	Reduction string `json:"reduction"`

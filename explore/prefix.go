@@ -13,11 +13,11 @@ type Prefix struct {
 	*unfolding.Picture
 	// Paths leads to the state after each event's history.
 	Paths []Path `json:"paths"`
-	// Complete tells whether the prefix is: nothing is missing behind the events.
+	// Complete reports whether the prefix is: nothing is missing behind the events.
 	Complete bool `json:"complete"`
 }
 
-// Unfolds tells whether the program has an unfolding: nil, or why it has none.
+// Unfolds reports whether the program has an unfolding: nil, or why it has none.
 func (x *Explorer) Unfolds() error { return unfolding.Pieces.Unmet(x.Program.System) }
 
 // Prefix builds as much of the complete prefix of the program's unfolding as a picture

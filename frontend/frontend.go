@@ -288,7 +288,7 @@ func Formatted(f *source.File) (string, error) {
 	return fe.Format(f)
 }
 
-// IsFormattable tells whether a file has the ending of a language that is formatted.
+// IsFormattable reports whether a file has the ending of a language that is formatted.
 func IsFormattable(path string) bool {
 	fe := byExtension(filepath.Ext(path))
 	return fe != nil && fe.Format != nil

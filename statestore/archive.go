@@ -190,7 +190,7 @@ func (a *archive) fail(what string) {
 	}
 }
 
-// size is a number of slots, in lines of so many.
+// size is a number of slots, in lines of that many.
 func (a *archive) size(n, line int) int {
 	number(a, &n)
 	if a.reading() && a.err == nil && (n < 0 || n > 1<<37 || n%line != 0) {

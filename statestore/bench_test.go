@@ -25,8 +25,8 @@ var systems = []counters{
 	{words: 40, threads: 6, bits: 20},
 }
 
-// BenchmarkSearch explores a system until it has so many states, breadth-first.
-// An insertion is one move: one in a few is of a new state.
+// BenchmarkSearch explores a system until it has that many states, breadth-first. An insertion
+// is one move: one in a few is of a new state.
 func BenchmarkSearch(b *testing.B) {
 	sizes := []int{100_000, 1_000_000}
 	if sample.Long() {

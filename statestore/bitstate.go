@@ -10,11 +10,10 @@ import (
 // fixed size, with bitsPerState bits for each state (Holzmann, FMSD 1998, uses as
 // many by default).
 //
-// The bits of a state are in one word. One atomic or sets them all and tells
-// whether one was missing, so that of workers that insert equal states exactly
-// one is told that the state is new, and a state costs one cache miss. The words
-// do not fill evenly, so some more states are omitted than in a filter whose bits
-// are anywhere; OmissionProbability accounts for that.
+// The bits of a state are in one word. One atomic or sets them all and reports whether one was
+// missing, so that of workers that insert equal states exactly one is told that the state is
+// new, and a state costs one cache miss. The words do not fill evenly, so some more states are
+// omitted than in a filter whose bits are anywhere; OmissionProbability accounts for that.
 type bitstateStore struct {
 	words    []uint64
 	mu       sync.Mutex // guards sessions
@@ -59,8 +58,8 @@ func (b *bitstateStore) OmissionProbability() float64 {
 	return omitted / (n + omitted)
 }
 
-// blockedOmissions returns the expected number of states that were omitted when a
-// filter of so many words has stored n.
+// blockedOmissions returns the expected number of states that were omitted when a filter of that
+// many words has stored n.
 //
 // The words are independent, and what happens to one is a Markov chain of the
 // number of its bits that are set: new states choose it at the rate 1, and choose

@@ -154,8 +154,8 @@ func keptBytes(kept *[]uint8) int {
 	return cap(*kept) + int(unsafe.Sizeof(*kept))
 }
 
-// keepFirst makes room for an entry that is kept in a line of so many slots that has been filled
-// up to the slot at. It returns where.
+// keepFirst makes room for an entry that is kept in a line of that many slots that has been
+// filled up to the slot at. It returns where.
 func keepFirst[T uint32 | uint64](slots []T, kept *[]uint8, line, size, at uint64) uint64 {
 	first := line*size + uint64((*kept)[line])
 	(*kept)[line]++
@@ -163,7 +163,7 @@ func keepFirst[T uint32 | uint64](slots []T, kept *[]uint8, line, size, at uint6
 	return first
 }
 
-// appendNew adds to dst the entries of slots, in lines of so many, that are not kept, or all.
+// appendNew adds to dst the entries of slots, in lines of that many, that are not kept, or all.
 func appendNew[T uint32 | uint64](dst, slots []T, kept *[]uint8, line int, all bool) []T {
 	all = all || kept == nil
 	for k := 0; k < len(slots); k += line {

@@ -13,9 +13,9 @@ import (
 )
 
 // TestLog saves stores again and again while several sessions fill them, each time only what is
-// new, and restores them from the log at some of these times, to go on with what was restored:
-// the states, their names and parents are those of the store that was never saved. Some of the
-// times saving fails.
+// new, and restores them from the log at some of these times, to continue with what was
+// restored: the states, their names and parents are those of the store that was never saved.
+// Some of the times saving fails.
 func TestLog(t *testing.T) {
 	seeds, most := sample.Of[uint64](4, 6, 9), sample.Of(6000, 10_000, 20_000)
 	if slow > 1 {

@@ -51,9 +51,9 @@ func newSlab[T uint32 | uint64](lines int) *slab[T] {
 	return s
 }
 
-// nextLines returns the size for a shard that has outgrown a slab of so many
-// lines: twice as many, or the next number of a geometric series, which is shifted
-// from shard to shard by its phase, a number from 0 to 1.
+// nextLines returns the size for a shard that has outgrown a slab of that many lines: twice as
+// many, or the next number of a geometric series, which is shifted from shard to shard by its
+// phase, a number from 0 to 1.
 func nextLines(phase float64, lines uint64) int {
 	if lines < doubling {
 		return 2 * int(lines)
@@ -240,7 +240,7 @@ func (t *shards[T]) keep() {
 }
 
 // readEntries reads a section into buf, which it makes larger if need be, and puts its entries
-// where place says, which tells whether they can be. It returns how many there are.
+// where place says, which reports whether they can be. It returns how many there are.
 func (t *shards[T]) readEntries(r *stateReader, buf *[]T, place func(s *slab[T], e T) bool) uint64 {
 	s := t.dir[r.number(uint64(len(t.dir)-1))].Load()
 	if s == nil {

@@ -36,7 +36,7 @@ const (
 
 var kindNames = [...]string{Tree: "tree", Plain: "plain", Compact: "compact", Bitstate: "bitstate"}
 
-// Inexact tells whether a store of this kind can mistake a new state for a covered one.
+// Inexact reports whether a store of this kind can mistake a new state for a covered one.
 func (k Kind) Inexact() bool { return k == Compact || k == Bitstate }
 
 // String returns the kind's name as ParseKind takes it.

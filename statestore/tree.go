@@ -1209,7 +1209,7 @@ func (x *treeSession) Candidates(hint uint64, yield func(Ref) bool) {
 	}
 }
 
-// has tells whether a Ref of a store is one of this store, too.
+// has reports whether a Ref of a store is one of this store, too.
 func (x *treeSession) has(ref Ref) bool {
 	if uint64(ref)>>idsBits != classYoung {
 		h := mix(uint64(ref))

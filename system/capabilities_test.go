@@ -152,7 +152,7 @@ func inSystem(x ast.Expr) string {
 	return ""
 }
 
-// embedsCore tells whether a type is a struct that embeds a System or a Machine.
+// embedsCore reports whether a type is a struct that embeds a System or a Machine.
 func embedsCore(x ast.Expr) bool {
 	s, ok := x.(*ast.StructType)
 	return ok && slices.ContainsFunc(s.Fields.List, func(f *ast.Field) bool {

@@ -83,20 +83,20 @@ func Room(n int64) uint16 {
 	return uint16(max(0, min(n, Unlimited)))
 }
 
-// Conflicts tells whether two accesses make their transitions dependent, which are of different
-// threads and of the same state.
+// Conflicts reports whether two accesses make their transitions dependent, which are of
+// different threads and of the same state.
 func (a Access) Conflicts(b Access) bool {
 	return a.Orders(b) || a.Loc == b.Loc && (b.Write && a.Room == 0 || a.Write && b.Room == 0) &&
 		(a.Write || b.Write)
 }
 
-// Orders tells whether two accesses make their transitions dependent, which are of different
+// Orders reports whether two accesses make their transitions dependent, which are of different
 // threads and were executed one after the other, in either order.
 func (a Access) Orders(b Access) bool {
 	return a.Loc == b.Loc && (a.Write || b.Write) && (a.Op == 0 || a.Op != b.Op)
 }
 
-// Same tells whether two accesses are the same but for their room.
+// Same reports whether two accesses are the same but for their room.
 func (a Access) Same(b Access) bool { return a.Loc == b.Loc && a.Write == b.Write && a.Op == b.Op }
 
 // Plain makes all accesses of a list ordinary ones, in place, and returns it.

@@ -22,10 +22,10 @@ type Footprint struct {
 	Reads, Writes []LocRange
 }
 
-// MayRead tells whether location l may be read.
+// MayRead reports whether location l may be read.
 func (f *Footprint) MayRead(l Loc) bool { return f == nil || contains(f.Reads, l) }
 
-// MayWrite tells whether location l may be written.
+// MayWrite reports whether location l may be written.
 func (f *Footprint) MayWrite(l Loc) bool { return f == nil || contains(f.Writes, l) }
 
 func contains(rs []LocRange, l Loc) bool {

@@ -31,7 +31,7 @@ const (
 	TriedLock
 )
 
-// Owned tells whether the location says who owns a lock.
+// Owned reports whether the location says who owns a lock.
 func (c Class) Owned() bool { return c == Lock || c == TriedLock }
 
 // String returns the name of the class as messages have it.
@@ -51,7 +51,7 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// Data tells whether the location holds data that a discipline protects.
+// Data reports whether the location holds data that a discipline protects.
 func (c Class) Data() bool { return c == LockProtected || c == Unshared }
 
 // Blocking tells in which way a transition may block.
@@ -78,7 +78,7 @@ type Locking interface {
 	// LockProtected, Unshared, Lock, LockState and TriedLock are smaller and are never
 	// renamed (see [Renaming]); -1 if such locations come and go.
 	NumClassified() int
-	// HasGuards tells whether some transition is BlocksOnGuard.
+	// HasGuards reports whether some transition is BlocksOnGuard.
 	HasGuards() bool
 	// Held writes the locks that thread t owns in the live state over dst, in
 	// increasing order of their locations ([Class.Owned]), and returns them.

@@ -3,12 +3,11 @@ package system
 // Observing is implemented by systems with observers. Their machines implement
 // [Pieces].
 type Observing interface {
-	// Observer tells whether thread t is an observer: a thread that the tool
-	// added to check a global property by one atomic step that reads what the
-	// property reads. An observer is blocked while its property holds. Its
-	// self-loops do not count as transitions of the system, and it takes no
-	// part in a deadlock. Observers exist from the beginning; which numbers
-	// they have is not laid down.
+	// Observer reports whether thread t is an observer: a thread that the tool added to check a
+	// global property by one atomic step that reads what the property reads. An observer is
+	// blocked while its property holds. Its self-loops do not count as transitions of the
+	// system, and it takes no part in a deadlock. Observers exist from the beginning; which
+	// numbers they have is not laid down.
 	Observer(t int) bool
 }
 
@@ -24,7 +23,7 @@ type observer struct {
 	local  []uint64
 }
 
-// None tells whether there are none.
+// None reports whether there are none.
 func (o *Observers) None() bool { return len(o.list) == 0 }
 
 // ObserversOf returns the observers of a system.
@@ -49,10 +48,10 @@ func ObserversOf(sys System) Observers {
 	return o
 }
 
-// Has tells whether thread t is an observer.
+// Has reports whether thread t is an observer.
 func (o *Observers) Has(t int) bool { return t < len(o.is) && o.is[t] }
 
-// Any tells whether there are observers.
+// Any reports whether there are observers.
 func (o *Observers) Any() bool { return len(o.list) > 0 }
 
 // Reset gives the observers of the live state of m, a machine of the system,

@@ -234,7 +234,7 @@ type Violation struct {
 	Also *Violation
 }
 
-// Same tells whether two violations, which are not deadlocks, are the same finding.
+// Same reports whether two violations, which are not deadlocks, are the same finding.
 func (v *Violation) Same(w *Violation) bool {
 	return v.Kind == w.Kind && v.Pos == w.Pos && v.Object == w.Object
 }
@@ -255,9 +255,9 @@ func (v *Violation) Find(want *Violation) *Violation {
 type Remembering interface {
 	// Bare returns the part of an encoded state that is the model's.
 	Bare(s State) State
-	// Ordered tells whether what is remembered may differ between two orders of transitions that
-	// are independent by their accesses. A search without stored states that executes only one
-	// order then misses what the check would find in another.
+	// Ordered reports whether what is remembered may differ between two orders of transitions
+	// that are independent by their accesses. A search without stored states that executes only
+	// one order then misses what the check would find in another.
 	Ordered() bool
 }
 

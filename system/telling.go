@@ -18,7 +18,7 @@ type Narrating interface {
 	Narrate(on bool)
 	// Story tells of the last Step. It is valid until the next one.
 	Story() Story
-	// Internal tells whether to hide an access to a location from people, because the story
+	// Internal reports whether to hide an access to a location from people, because the story
 	// describes it: the tail of a channel, the owner of a mutex.
 	Internal(l Loc) bool
 }

@@ -10,9 +10,8 @@ type Temporal interface {
 	// in the formulas.
 	PropName(i int) string
 
-	// Eval tells whether proposition i holds in the live state. If it
-	// cannot be evaluated (an index out of bounds, a nil pointer), the
-	// violation says why.
+	// Eval reports whether proposition i holds in the live state. If it cannot be evaluated (an
+	// index out of bounds, a nil pointer), the violation says why.
 	Eval(i int) (bool, *Violation)
 
 	// Terms writes the values of the numbers over dst that comparisons in
@@ -28,10 +27,10 @@ type Temporal interface {
 	// other way round.
 	Change(i int, acc []Access, before, after []int64) (rise, fall bool)
 
-	// Conflicts tells whether thread u, from where it is in the live state, may later execute a
-	// transition that is dependent on the next transitions of thread t, while t does not move. acc
-	// has the accesses of all enabled alternatives of t, concatenated. Threads that u may create
-	// count as u.
+	// Conflicts reports whether thread u, from where it is in the live state, may later execute
+	// a transition that is dependent on the next transitions of thread t, while t does not move.
+	// acc has the accesses of all enabled alternatives of t, concatenated. Threads that u may
+	// create count as u.
 	//
 	// [Futures] cannot replace it. A [Footprint] is a set of locations, and over these a send and a
 	// receive on one channel are dependent, because both write it. Conflicts may treat them as
@@ -44,9 +43,9 @@ type Temporal interface {
 	// model language one analysis answers both (package frontend/model/flow).
 	Conflicts(t int, acc []Access, u int) bool
 
-	// Late tells whether to try the next transition of thread t, which has the accesses acc, after
-	// those of others, when one thread whose transitions depend on no other is to be chosen. Late
-	// transitions let others continue (in models, sends). Any answer is correct.
+	// Late reports whether to try the next transition of thread t, which has the accesses acc,
+	// after those of others, when one thread whose transitions depend on no other is to be
+	// chosen. Late transitions let others continue (in models, sends). Any answer is correct.
 	Late(t int, acc []Access) bool
 }
 

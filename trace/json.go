@@ -201,8 +201,8 @@ func (r *Record) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// NeedsStates tells whether a file of this name shows whole states, so that the record must contain
-// them: names that end in .itf.json or .states.json.
+// NeedsStates reports whether a file of this name shows whole states, so that the record must
+// contain them: names that end in .itf.json or .states.json.
 func NeedsStates(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasSuffix(name, ".itf.json") || strings.HasSuffix(name, ".states.json")

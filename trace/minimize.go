@@ -94,8 +94,7 @@ type minimizer struct {
 	buf     system.State
 }
 
-// shows tells whether steps show the claim, and reach the last state if that
-// must stay.
+// shows reports whether steps show the claim, and reach the last state if that must stay.
 func (z *minimizer) shows(steps []Step) bool {
 	z.budget -= len(steps) + 1
 	if z.expired() {

@@ -185,7 +185,7 @@ func (p *player) replay(t *Trace) error {
 	return p.check(t.Violation, last)
 }
 
-// check tells whether an execution whose last step violated last shows want.
+// check reports whether an execution whose last step violated last shows want.
 func (p *player) check(want, last *system.Violation) error {
 	if want == nil {
 		return nil
@@ -202,9 +202,9 @@ func (p *player) check(want, last *system.Violation) error {
 	return nil
 }
 
-// deadlocked tells whether the live state is a deadlock: every thread but the
-// observers is blocked or has ended, and one is blocked where it should not be
-// forever. The live state stays as it is.
+// deadlocked reports whether the live state is a deadlock: every thread but the observers is
+// blocked or has ended, and one is blocked where it should not be forever. The live state stays
+// as it is.
 func (p *player) deadlocked() bool {
 	enabled, blocked := p.obs.Deadlock(p.m)
 	return enabled < 0 && len(blocked) > 0
@@ -506,8 +506,8 @@ func (p *player) accesses() []Access {
 	return as
 }
 
-// IsReplayError tells whether err says that a trace does not replay, which is
-// an internal error of the tool and never the user's mistake.
+// IsReplayError reports whether err says that a trace does not replay, which is an internal
+// error of the tool and never the user's mistake.
 func IsReplayError(err error) bool {
 	var ne *NotEnabledError
 	var mm *MismatchError

@@ -183,7 +183,7 @@ func (z *shortener) final() string {
 	return string(appendKey(nil, system.Bare(z.sys, z.buf)))
 }
 
-// expired tells whether the search has to end at once.
+// expired reports whether the search has to end at once.
 func (z *shortener) expired() bool {
 	if !z.cut && z.o.Expired != nil && z.o.Expired() {
 		z.cut = true
@@ -191,7 +191,7 @@ func (z *shortener) expired() bool {
 	return z.cut
 }
 
-// missing tells whether a goal has not been found.
+// missing reports whether a goal has not been found.
 func (z *shortener) missing() bool {
 	return slices.ContainsFunc(z.goals, func(g goal) bool { return g.found == nil })
 }
@@ -280,9 +280,9 @@ func (z *shortener) key(ws []uint64) key {
 	return key{maphash.Bytes(z.seeds[0], b), maphash.Bytes(z.seeds[1], b)}
 }
 
-// steps returns the executions of the transitions of the live state, in order: f is
-// called after each one, for observers too. It tells whether the state is a deadlock, and
-// whether these are all: it ends early where the bounds are reached or the time is over.
+// steps returns the executions of the transitions of the live state, in order: f is called after
+// each one, for observers too. It reports whether the state is a deadlock, and whether these are
+// all: it ends early where the bounds are reached or the time is over.
 func (z *shortener) steps(f func(t int, alt uint64, out *system.Outcome)) (deadlock, whole bool) {
 	enabled, blocked := false, false
 	mark := z.m.Mark()
@@ -407,7 +407,7 @@ func newLayers(z *shortener, states int, near *Trace) *layers {
 	return l
 }
 
-// full tells whether a bound of the search is reached.
+// full reports whether a bound of the search is reached.
 func (l *layers) full() bool {
 	return len(l.seen) > l.states || l.z.transitions > searchTransitions/l.z.scale ||
 		len(l.nextWords) > searchWords/l.z.scale
@@ -454,8 +454,8 @@ func (l *layers) expand() (bounded, expired bool) {
 	return false, false
 }
 
-// better tells whether the execution to n followed by a step is better than a candidate, or the
-// first one. Thread -1 means no step.
+// better reports whether the execution to n followed by a step is better than a candidate, or
+// the first one. Thread -1 means no step.
 func (l *layers) better(c *candidate, n *node, thread int32, alt uint64) bool {
 	if !c.ok {
 		return true

@@ -260,9 +260,8 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 	fmt.Fprintln(b, t.Render())
 }
 
-// inColumns tells whether the steps are easier to read with a column for each
-// thread: if it breaks no name, and the table does not become much longer than a
-// list by that.
+// inColumns reports whether the steps are easier to read with a column for each thread: if it
+// breaks no name, and the table does not become much longer than a list by that.
 func inColumns(rows []row, names map[int]string, column, listed int) bool {
 	if column < minColumn {
 		return false
@@ -288,7 +287,7 @@ func inColumns(rows []row, names map[int]string, column, listed int) bool {
 // maxReads is how many of the values that a step read are shown.
 const maxReads = 4
 
-// lines returns the text of a step; call tells whether to show the calls around it.
+// lines returns the text of a step; call reports whether to show the calls around it.
 func (e *Event) lines(file string, call bool) []line {
 	lines := []line{{text: statement(e.Pos, e.Text, file)}}
 	paint := func(text string, color terminal.Color) {

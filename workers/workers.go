@@ -137,9 +137,8 @@ func (g *Gate) Push(b *statestore.Batch) {
 // Queued returns how many items that came in wait for a worker.
 func (g *Gate) Queued() int { return g.pool.ws.Queued(len(g.pool.outs)) }
 
-// Passive tells whether no worker holds an item or looks for one and the work
-// set is empty. Then it stays so until the next Push. Each worker has returned
-// from its Idle.
+// Passive reports whether no worker holds an item or looks for one and the work set is empty.
+// Then it stays so until the next Push. Each worker has returned from its Idle.
 //
 // It is the proof of termination once more, with the gate as a member of the
 // pool that is always active: when the count is 1, no worker holds an item and
@@ -322,7 +321,7 @@ func (p *pool) leave() {
 	}
 }
 
-// hungry tells whether there are idle workers that a CPU could run.
+// hungry reports whether there are idle workers that a CPU could run.
 func (p *pool) hungry() bool {
 	a := p.active.Load() - p.gates
 	return a < int64(p.o.CPUs) && a < int64(p.o.Workers)
@@ -477,8 +476,8 @@ func (o *Out) AddState(depth int, ref statestore.Ref, s []uint64, t *statestore.
 	b.AddState(ref, s, t)
 }
 
-// Stopped tells whether the pool is ending: after an error, at a limit, or because the context is
-// canceled.
+// Stopped reports whether the pool is ending: after an error, at a limit, or because the context
+// is canceled.
 func (o *Out) Stopped() bool { return o.pool.stop.Load() }
 
 // Pause lets all workers pause as soon as they have finished their items. A worker calls it in

@@ -463,7 +463,7 @@ func endLauncher(ctx context.Context, cmd *exec.Cmd, bin string) bool {
 	return true
 }
 
-// killRank kills one of the processes that run a program, and tells whether there was any.
+// killRank kills one of the processes that run a program, and reports whether there was any.
 func killRank(bin string) bool {
 	pids := ranksOf(bin)
 	rand.Shuffle(len(pids), func(i, j int) { pids[i], pids[j] = pids[j], pids[i] })

@@ -53,7 +53,7 @@ func columns(line string) int {
 	return utf8.RuneCountInString(line) + (tabColumns-1)*strings.Count(line, "\t")
 }
 
-// canBreak tells whether a line is more than a directive or a comment of one word.
+// canBreak reports whether a line is more than a directive or a comment of one word.
 func canBreak(line string) bool {
 	comment, ok := strings.CutPrefix(strings.TrimSpace(line), "//")
 	return !ok || strings.HasPrefix(comment, " ") && len(strings.Fields(comment)) > 1

@@ -14,8 +14,8 @@ import (
 	"cpor/trace"
 )
 
-// executesAll tells whether the engine, if it covers everything, executes all that can
-// be executed.
+// executesAll reports whether the engine, if it covers everything, executes all that can be
+// executed.
 func (c *runConfig) executesAll() bool {
 	if c.mode.Temporal || c.entry.Preserves&engine.Steps == 0 {
 		return false

@@ -210,7 +210,7 @@ func runCpor(t *testing.T, dir string, args []string) (string, int) {
 	return b.String(), c.ProcessState.ExitCode()
 }
 
-// matches tells whether an output is as documented.
+// matches reports whether an output is as documented.
 func matches(want, got string) bool {
 	want, got = normalise(want), normalise(got)
 	if !strings.Contains("\n"+want, "\n...\n") {

@@ -98,8 +98,7 @@ func formattable(dir string, f func(path string)) error {
 	})
 }
 
-// format does what the flags say with one file, and tells whether it is laid out
-// otherwise.
+// format does what the flags say with one file, and reports whether it is laid out otherwise.
 func (e *env) format(c *fmtConfig, name string) (changed bool, err error) {
 	var f *source.File
 	if name == "-" {

@@ -34,10 +34,9 @@ var takes = map[string]engine.OptionSet{
 	"checkpoint-interval": engine.TakesCheckpoint,
 }
 
-// uses tells whether a flag means something to an engine. A flag is refused where
-// it does not: one that is silently ignored lets people believe in a search that
-// was not made. What depends on the values of several flags is checked by the
-// engine.
+// uses reports whether a flag means something to an engine. A flag is refused where it does not:
+// one that is silently ignored lets people believe in a search that was not made. What depends
+// on the values of several flags is checked by the engine.
 func uses(e *engine.Entry, name string) bool {
 	switch {
 	case slices.Contains(anywhere, name), ofFrontEnd(name):
@@ -50,8 +49,8 @@ func uses(e *engine.Entry, name string) bool {
 	return slices.ContainsFunc(e.Flags, func(f engine.Flag) bool { return f.About().Name == name })
 }
 
-// ofFrontEnd tells whether a flag is one of a front end, which refuses it for the
-// files of others.
+// ofFrontEnd reports whether a flag is one of a front end, which refuses it for the files of
+// others.
 func ofFrontEnd(name string) bool {
 	return slices.ContainsFunc(frontend.FrontEnds(), func(fe frontend.FrontEnd) bool {
 		return slices.ContainsFunc(fe.Flags, func(f frontend.Flag) bool { return f.Name == name })
@@ -178,7 +177,7 @@ func (c *runConfig) asked() *engine.Mode {
 	return byDefault
 }
 
-// onlyOf tells whether a mode has a reduction of that name, and no other mode has.
+// onlyOf reports whether a mode has a reduction of that name, and no other mode has.
 func onlyOf(m *engine.Mode, name string) bool {
 	has := modesWith(name)
 	return len(has) == 1 && has[0] == m

@@ -230,8 +230,8 @@ func TestFlagUse(t *testing.T) {
 	}
 }
 
-// namesBoth tells whether a message names a flag and one of those in base, or
-// one without which the flag has no meaning.
+// namesBoth reports whether a message names a flag and one of those in base, or one without
+// which the flag has no meaning.
 func namesBoth(message, name string, base []string) bool {
 	other := regexp.MustCompile(`(^|[ (])-[a-z]+`)
 	n := 0

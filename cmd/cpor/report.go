@@ -94,10 +94,10 @@ func (c *runConfig) record(t *trace.Trace, sys system.System) (*trace.Record, er
 	return t.Record(sys)
 }
 
-// counts tells whether the engine counts something.
+// counts reports whether the engine counts something.
 func (r *report) counts(what engine.CounterSet) bool { return r.c.entry.Counts&what != 0 }
 
-// takes tells whether the engine takes an option.
+// takes reports whether the engine takes an option.
 func (r *report) takes(what engine.OptionSet) bool { return r.c.entry.Takes&what != 0 }
 
 // verdict returns the verdict. Whatever the engine says, one that did not cover

@@ -228,7 +228,7 @@ DIR" starts, or without mpirun in one process. Flags that may change:`)
 search continues to write checkpoints to DIR. Exit codes are those of cpor run.`)
 }
 
-// isDisk tells whether an argument is the flag -disk.
+// isDisk reports whether an argument is the flag -disk.
 func isDisk(arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return name == "disk" && arg[0] == '-'

@@ -240,7 +240,7 @@ func inLanguage(file, lang string) (string, error) {
 // stdin is what the standard input is called, with the ending of its language behind it.
 const stdin = "<stdin>"
 
-// isStdin tells whether a file is the standard input, by the name that it gets.
+// isStdin reports whether a file is the standard input, by the name that it gets.
 func isStdin(name string) bool { return strings.HasPrefix(name, stdin) }
 
 // parse reads the command line. It returns an error in words about the user's
@@ -446,9 +446,9 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 	return e.explore(c, m, task, &out)
 }
 
-// goPackage tells whether an argument names a Go package and not a file with a model:
-// a file of Go, or a directory with one, written as a path as the go command wants
-// it (./cmd/worker), since a bare word can be the value of a flag.
+// goPackage reports whether an argument names a Go package and not a file with a model: a file
+// of Go, or a directory with one, written as a path as the go command wants it (./cmd/worker),
+// since a bare word can be the value of a flag.
 func goPackage(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		switch path := filepath.ToSlash(a); {
@@ -464,7 +464,7 @@ func goPackage(args []string) bool {
 	})
 }
 
-// hasGo tells whether there is a file of Go in a directory.
+// hasGo reports whether there is a file of Go in a directory.
 func hasGo(dir string) bool {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	return err == nil && len(files) > 0
@@ -596,7 +596,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	return code
 }
 
-// unfinished tells whether there is more to find out, of the whole or of a property.
+// unfinished reports whether there is more to find out, of the whole or of a property.
 func unfinished(res *engine.Result) bool {
 	return res.Verdict == engine.Incomplete || slices.ContainsFunc(res.Properties,
 		func(p engine.PropertyResult) bool { return p.Verdict == engine.Incomplete })

@@ -48,8 +48,8 @@ func (l *fastLine) parse(text []byte, clock *clockScanner) (ok bool) {
 	}
 }
 
-// member reads the value of a member of an event, and returns the index after it; -1 if ParseLine
-// must read the line. valid tells whether json.Valid has seen the line.
+// member reads the value of a member of an event, and returns the index after it; -1 if
+// ParseLine must read the line. valid reports whether json.Valid has seen the line.
 func (l *fastLine) member(name string, text []byte, i int, clock *clockScanner, valid *bool) int {
 	var twice bool
 	switch name {

@@ -376,7 +376,7 @@ func (g *strong) run(m *Monitor, ended bool) int {
 }
 
 // leave leaves the interval of a host that ends before the next interval of another one begins,
-// and tells whether there is one.
+// and reports whether there is one.
 func (g *strong) leave(m *Monitor, spans []span) bool {
 	for a := range m.hosts {
 		if spans[a].lo <= g.S[a] {

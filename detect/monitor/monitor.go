@@ -84,8 +84,8 @@ type Detection struct {
 
 // engine looks for one conjunction.
 type engine interface {
-	// advance goes on after events of host i have arrived, -1 for all hosts; it
-	// reports a detection. It may stop early when there are too many branches.
+	// advance continues after events of host i have arrived, -1 for all hosts; it reports a
+	// detection. It may stop early when there are too many branches.
 	advance(m *Monitor, i int) (*Detection, bool)
 	// needed returns the first position of host i that is still needed.
 	needed(i int) int32

@@ -263,8 +263,8 @@ func TestOnline(t *testing.T) {
 	}
 }
 
-// TestBounded: as long as every process goes on and its predicate becomes true
-// now and then, the memory does not grow with the run.
+// TestBounded: as long as every process continues and its predicate becomes true now and then,
+// the memory does not grow with the run.
 func TestBounded(t *testing.T) {
 	for _, text := range []string{"forall i: i.x", "exists i < j: i.x && j.x && i.n == j.n + 1000",
 		"forall i: i.x && i.n < 0"} {

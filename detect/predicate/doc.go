@@ -34,8 +34,8 @@
 // A variable that was not assigned yet is undefined, and so is an expression that has no value,
 // such as a division by zero. The connectives are Kleene's: false && undefined is false, true ||
 // undefined is true, !undefined is undefined. A predicate holds in a state only when it is true
-// there, so an undefined one neither holds nor does its negation. defined(x) tells whether x has
-// a value; count counts what is true.
+// there, so an undefined one neither holds nor does its negation. defined(x) reports whether x
+// has a value; count counts what is true.
 //
 // # Types
 //

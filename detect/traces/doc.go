@@ -27,10 +27,9 @@
 // condition, a wait group; and who unblocks one does it after that one blocked,
 // for it found it waiting.
 //
-// Variables: a log with a category assigns its message to the variable of that
-// name, and any log what name=value in its message says; "blocked" is the reason
-// for which the goroutine waits, "" when it does not; "region.NAME" tells
-// whether it is in that region.
+// Variables: a log with a category assigns its message to the variable of that name, and any log
+// what name=value in its message says; "blocked" is the reason for which the goroutine waits, ""
+// when it does not; "region.NAME" reports whether it is in that region.
 //
 // # What cannot be concluded
 //

@@ -19,14 +19,12 @@
 //
 // # Back-pressure
 //
-// Nothing here grows without a bound, and nothing can wait for itself. The
-// buffers of the workers and of the queue between them and the speaking
-// goroutine are bounded, as are the messages under way to each rank: a
-// worker that finds the queue full waits. The speaking goroutine never waits: it
-// receives whatever arrives, hands it to the search, which stores it (the store
-// is the one thing that has to grow), and so every message under way is
-// received in the end, its buffer is free again, and every worker that waits
-// goes on.
+// Nothing here grows without a bound, and nothing can wait for itself. The buffers of the
+// workers and of the queue between them and the speaking goroutine are bounded, as are the
+// messages under way to each rank: a worker that finds the queue full waits. The speaking
+// goroutine never waits: it receives whatever arrives, hands it to the search, which stores it
+// (the store is the one thing that has to grow), and so every message under way is received in
+// the end, its buffer is free again, and every worker that waits continues.
 //
 // # Termination
 //
@@ -52,10 +50,10 @@
 //
 // # Pauses
 //
-// A rank that needs a pause asks rank 0, which tells all. Each rank lets its workers
-// finish what they do, sends what is left, and says that it was the last. When all have said so,
-// nothing is under way: messages between two ranks keep their order. The exchange
-// that goes on is a new one, with counters that begin at 0.
+// A rank that needs a pause asks rank 0, which tells all. Each rank lets its workers finish what
+// they do, sends what is left, and says that it was the last. When all have said so, nothing is
+// under way: messages between two ranks keep their order. The exchange that continues is a new
+// one, with counters that begin at 0.
 package cluster
 
 import "cpor/engine"

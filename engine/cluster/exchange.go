@@ -52,8 +52,8 @@ type Part interface {
 	Means(from, length, part int, number uint32, value []uint64) error
 	// Arrived is called at the end of each message.
 	Arrived()
-	// Passive tells whether no worker holds a state or looks for one, and the
-	// work set is empty; then it stays so until something arrives.
+	// Passive reports whether no worker holds a state or looks for one, and the work set is
+	// empty; then it stays so until something arrives.
 	Passive() bool
 	// Progress returns the figures of this rank.
 	Progress() Progress
@@ -237,8 +237,8 @@ func (x *Exchange) RequestStop(reason string) { x.stop.CompareAndSwap(nil, &reas
 // there is none. It may be called from any goroutine.
 func (x *Exchange) RequestPause() { x.pause.Store(true) }
 
-// Next returns the exchange that goes on with a search that has paused. What
-// RequestStop was given holds for it, too.
+// Next returns the exchange that continues with a search that has paused. What RequestStop was
+// given holds for it, too.
 func (x *Exchange) Next() *Exchange {
 	n := NewExchange(x.comm, x.o)
 	n.stop.Store(x.stop.Load())
@@ -282,7 +282,7 @@ func (x *Exchange) Run(part Part) (Outcome, error) {
 	}
 }
 
-// idle tells whether nothing of this rank is under way.
+// idle reports whether nothing of this rank is under way.
 func (x *Exchange) idle() bool {
 	if x.held != nil || len(x.queue) > 0 || len(x.loopback) > 0 {
 		return false
@@ -295,7 +295,7 @@ func (x *Exchange) idle() bool {
 	return true
 }
 
-// poll does once what there is to do, and tells whether there was anything.
+// poll does once what there is to do, and reports whether there was anything.
 func (x *Exchange) poll() (did bool, err error) {
 	for _, f := range []func() (bool, error){x.retire, x.sendQueued, x.receive, x.coordinate,
 		x.drain} {
@@ -511,7 +511,7 @@ func (x *Exchange) report(wave uint64) report {
 		progress: x.part.Progress()}
 }
 
-// passive tells whether this rank becomes active only through a message.
+// passive reports whether this rank becomes active only through a message.
 func (x *Exchange) passive() bool {
 	return x.part.Passive() && x.held == nil && len(x.queue) == 0
 }
@@ -571,8 +571,8 @@ func (x *Exchange) coordinate() (did bool, err error) {
 		time.Since(x.began) >= x.o.PauseAfter {
 		return true, x.pauseAll()
 	}
-	// No wave begins behind kindPause: its answers would come behind kindLast, in the
-	// exchange that goes on, which has waves of the same numbers.
+	// No wave begins behind kindPause: its answers would come behind kindLast, in the exchange
+	// that continues, which has waves of the same numbers.
 	if x.pauseSent || !x.det.complete() {
 		return false, nil
 	}
@@ -584,7 +584,7 @@ func (x *Exchange) coordinate() (did bool, err error) {
 	return true, x.controlAll(kindAsk, binary.AppendUvarint(nil, x.det.begin()))
 }
 
-// waveDue tells whether a wave begins when the last one began so long ago. A wave that found
+// waveDue reports whether a wave begins when the last one began so long ago. A wave that found
 // somebody active is not repeated at once.
 func (x *Exchange) waveDue(since time.Duration) bool {
 	every := x.o.ReportEvery

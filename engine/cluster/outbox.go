@@ -66,8 +66,8 @@ func (o *Outbox) Owner(s []uint64) int {
 // many parts as ranks and that tells.
 func (o *Outbox) OwnerOf(sum uint64) int { return o.x.o.Division.PartOf(sum) }
 
-// Stays tells whether a state has the owner of another one from which it differs in
-// these words at most. It may also say that it has not.
+// Stays reports whether a state has the owner of another one from which it differs in these
+// words at most. It may also say that it has not.
 func (o *Outbox) Stays(changed []int32) bool {
 	if o.words == nil {
 		return false
@@ -165,7 +165,7 @@ const mixer = 0x9E3779B97F4A7C15
 // The four words of a numbered state that are compared are all.
 var _ = [1]struct{}{}[statestore.MaxNumbers/2+1-4]
 
-// duplicate tells whether a state is known to have been sent, and remembers it.
+// duplicate reports whether a state is known to have been sent, and remembers it.
 func (o *Outbox) duplicate(s []uint64) bool {
 	if len(s) >= cacheWords {
 		return false

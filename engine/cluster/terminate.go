@@ -54,11 +54,11 @@ func (d *detector) begin() uint64 {
 	return d.wave
 }
 
-// complete tells whether all have answered the current wave.
+// complete reports whether all have answered the current wave.
 func (d *detector) complete() bool { return d.missing == 0 }
 
-// add adds a rank's answer to the current wave, and tells whether the
-// search has ended. It is to be asked no more after that.
+// add adds a rank's answer to the current wave, and reports whether the search has ended. It is
+// to be asked no more after that.
 func (d *detector) add(r report) (ended bool) {
 	if r.wave != d.wave || d.missing == 0 {
 		return false // cannot be: waves do not overlap

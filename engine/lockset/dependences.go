@@ -74,7 +74,7 @@ func (m *Machine) readGuards(before bool) {
 	}
 }
 
-// inSequence tells whether the order of all accesses to a location counts.
+// inSequence reports whether the order of all accesses to a location counts.
 func (m *Machine) inSequence(l system.Loc) bool {
 	if int(l) >= len(m.sys.slot) || m.sys.slot[l] < 0 {
 		return false

@@ -27,15 +27,15 @@ const (
 	writes
 )
 
-// conflicts tells whether two accesses of different threads to a location are a
-// race if nothing orders them. Two indivisible ones are not.
+// conflicts reports whether two accesses of different threads to a location are a race if
+// nothing orders them. Two indivisible ones are not.
 func (h how) conflicts(o how) bool {
 	write := h >= writesIndivisibly || o >= writesIndivisibly
 	plain := h == reads || h == writes || o == reads || o == writes
 	return write && plain
 }
 
-// covers tells whether whatever conflicts with o conflicts with h.
+// covers reports whether whatever conflicts with o conflicts with h.
 func (h how) covers(o how) bool {
 	switch h {
 	case writes:

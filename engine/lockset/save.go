@@ -114,7 +114,7 @@ func (s *System) speaking(n *numbers) (*System, error) {
 	return &other, nil
 }
 
-// includes tells whether all numbers of another system mean the same in this one.
+// includes reports whether all numbers of another system mean the same in this one.
 func (s *System) includes(o *System) bool {
 	sameSet := func(a, b []system.Loc) bool { return slices.Equal(a, b) }
 	sameOwner := func(a, b owner) bool { return a == b }
@@ -127,7 +127,7 @@ func (s *System) includes(o *System) bool {
 	return s.histories == nil || begins(s.histories.all(), o.histories.all(), sameHistory)
 }
 
-// begins tells whether a begins with b.
+// begins reports whether a begins with b.
 func begins[V any](a, b []V, same func(a, b V) bool) bool {
 	return len(a) >= len(b) && slices.EqualFunc(a[:len(b)], b, same)
 }

@@ -119,14 +119,14 @@ const (
 	inMerged  = -2
 )
 
-// partOf tells whether a location belongs to a variable.
+// partOf reports whether a location belongs to a variable.
 func partOf(loc, variable string) bool {
 	rest, ok := strings.CutPrefix(loc, variable)
 	return ok && (rest == "" || rest[0] == '[' || rest[0] == '.')
 }
 
-// named tells whether a location belongs to one of the variables. What such a
-// location must have as its first access depends on the order.
+// named reports whether a location belongs to one of the variables. What such a location must
+// have as its first access depends on the order.
 func named(loc string, variables map[string]string) bool {
 	for v := range variables {
 		if partOf(loc, v) {
@@ -181,7 +181,7 @@ func (s *System) initThreads(names map[string]string) error {
 // Rule returns the rule that the system checks.
 func (s *System) Rule() Rule { return s.rule }
 
-// Dependences tells whether Options.Dependences was set.
+// Dependences reports whether Options.Dependences was set.
 func (s *System) Dependences() bool { return s.dependences }
 
 // Initial implements system.System.

@@ -150,8 +150,8 @@ func afterFirst(percent int) {
 	}
 }
 
-// New prepares the process for a limit of so many bytes, 0 for none. It returns
-// an error if the limit leaves no room to search. Release ends the limit.
+// New prepares the process for a limit of that many bytes, 0 for none. It returns an error if
+// the limit leaves no room to search. Release ends the limit.
 func New(limit uint64) (*Limit, error) {
 	if limit == 0 {
 		return &Limit{}, nil
@@ -188,7 +188,7 @@ func (m *Limit) Release() {
 	}
 }
 
-// Limited tells whether there is a limit.
+// Limited reports whether there is a limit.
 func (m *Limit) Limited() bool { return m.limit > 0 }
 
 // ForStores returns how many bytes the stores may take, 0 for no limit.
@@ -235,7 +235,7 @@ func (m *Limit) Check() error {
 	return nil
 }
 
-// running tells whether a forced collection runs.
+// running reports whether a forced collection runs.
 func (m *Limit) running() bool {
 	if m.collecting == nil {
 		return false

@@ -224,7 +224,7 @@ func (w *worker) markingAfter(c *candidate) []uint32 {
 	return w.c2.marking(w.p.leaf(c.leaf), nil)
 }
 
-// sameMarking tells whether a candidate leads to a marking.
+// sameMarking reports whether a candidate leads to a marking.
 func (w *worker) sameMarking(c *candidate, marking []uint32) bool {
 	w.c2.load(c)
 	return w.c2.leadsTo(w.p.leaf(c.leaf), marking)

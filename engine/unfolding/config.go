@@ -185,7 +185,7 @@ func (c *config) bytes() int {
 	return cap(c.slots)*16 + (cap(c.cur)+cap(c.keys))*4 + cap(c.log)*12
 }
 
-// has tells whether an event is in the configuration.
+// has reports whether an event is in the configuration.
 func (c *config) has(e uint32) bool {
 	if c.p.isRoot(e) {
 		return e == c.root
@@ -251,10 +251,10 @@ func (c *config) mustJoin(e uint32) {
 // histories that do not fit show it near their end.
 const probes = 16
 
-// excludes tells whether an event cannot be added because of itself or one of the last
-// events of its history: it takes what is pinned, or takes or reads
-// what was taken, or takes what was read by others than those before it. It says no more than
-// add does, but without a change to the table.
+// excludes reports whether an event cannot be added because of itself or one of the last events
+// of its history: it takes what is pinned, or takes or reads what was taken, or takes what was
+// read by others than those before it. It says no more than add does, but without a change to
+// the table.
 func (c *config) excludes(e uint32) bool {
 	p := c.p
 	if p.isRoot(e) {

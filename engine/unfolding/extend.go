@@ -129,7 +129,7 @@ func (w *worker) release() {
 	}
 }
 
-// concerned tells whether transitions of a local state can touch what event e left behind, and
+// concerned reports whether transitions of a local state can touch what event e left behind, and
 // whether that was learned in the last round.
 func (w *worker) concerned(local uint32, again bool) bool {
 	some := false
@@ -180,7 +180,7 @@ func (w *worker) threads(cond uint32, again bool) {
 	}
 }
 
-// matters tells whether a thread in a local state can touch what e left behind.
+// matters reports whether a thread in a local state can touch what e left behind.
 func (w *worker) matters(x *cond, again bool) bool {
 	return x.value != nobody && w.concerned(x.value, again)
 }
@@ -294,7 +294,7 @@ func (w *worker) alternative(number uint32, x *extra) {
 	w.c, w.path, w.values = old, path, values
 }
 
-// once tells whether w.key is new.
+// once reports whether w.key is new.
 func (w *worker) once() bool {
 	if w.seen == nil {
 		w.seen = map[string]bool{}

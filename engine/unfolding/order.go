@@ -159,7 +159,7 @@ func (w *worker) twin(x *candidate, c *config, from uint32) uint32 {
 	return 0
 }
 
-// leadsTo tells whether a transition after the configuration leads to a marking.
+// leadsTo reports whether a transition after the configuration leads to a marking.
 func (c *config) leadsTo(l *leaf, marking []uint32) bool {
 	s, values := c.p.shape(l), c.p.known(l)
 	if marking[s.thread()] != l.after {
@@ -188,7 +188,7 @@ func (c *config) leadsTo(l *leaf, marking []uint32) bool {
 	return true
 }
 
-// makes tells whether a transition makes a condition of a component.
+// makes reports whether a transition makes a condition of a component.
 func (s shape) makes(comp uint32) bool {
 	return comp == s.thread() || slices.Contains(s.kids(), comp) || slices.Contains(s.acc(),
 		accessOf(comp, true))

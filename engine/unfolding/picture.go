@@ -299,8 +299,8 @@ func (d *drawing) cond(k uint32, m system.Machine) int {
 	return d.at[k]
 }
 
-// isObject tells whether a text is about an object of the program, and not of a part of one: lock
-// = free, and not queue.head = 1.
+// isObject reports whether a text is about an object of the program, and not of a part of one:
+// lock = free, and not queue.head = 1.
 func isObject(text string) bool {
 	name, _, _ := strings.Cut(text, " = ")
 	return !strings.ContainsAny(name, ". ")

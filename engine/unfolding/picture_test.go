@@ -28,7 +28,7 @@ func drawn(t *testing.T, sys system.System) (*Result, *Picture) {
 	return res, res.Picture()
 }
 
-// well tells whether a text is XML, and returns all of its character data.
+// well reports whether a text is XML, and returns all of its character data.
 func well(t *testing.T, text []byte) string {
 	t.Helper()
 	var all strings.Builder

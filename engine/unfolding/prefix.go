@@ -121,7 +121,7 @@ func (p *prefix) startOf(root, comp uint32) uint32 {
 	return initial | (comp*uint32(len(p.roots)) + root)
 }
 
-// isRoot tells whether an event represents an initial state.
+// isRoot reports whether an event represents an initial state.
 func (p *prefix) isRoot(e uint32) bool { return e < uint32(len(p.roots)) }
 
 // rootOf returns the initial state of an event.
@@ -215,7 +215,7 @@ func (p *prefix) bytes() uint64 {
 // maxNumber bounds all numbers.
 const maxNumber = 1<<31 - 1<<16
 
-// full tells whether the numbers for something are used up.
+// full reports whether the numbers for something are used up.
 func (p *prefix) full() bool {
 	return max(p.words.n, p.conds.n, p.reads.n, p.leaves.n, p.branches.n, p.locals.n, p.coded.n,
 		p.uses.n) > maxNumber

@@ -578,8 +578,8 @@ func find(ks []known, loc uint32) int {
 	return -1
 }
 
-// settle makes the interests known that were found since it was called last,
-// and tells whether there were any. No worker runs.
+// settle makes the interests known that were found since it was called last, and reports whether
+// there were any. No worker runs.
 func (p *program) settle() bool {
 	p.recent = nil
 	for _, f := range p.fresh {

@@ -142,7 +142,7 @@ func after(i, slots int) int {
 	return i
 }
 
-// crowded tells whether there are too many of n entries for one more.
+// crowded reports whether there are too many of n entries for one more.
 func crowded(n, slots int) bool { return 6*(n+1) > 5*slots }
 
 func grown(slots int) int { return slots + slots/8 + 32 }

@@ -7,7 +7,7 @@ import (
 )
 
 // What the memory of a module holds, from address 0 on: numbers that functions pass to each
-// other, the state that is expanded, lists of a few words, notes, outcomes, and tables.
+// other, the state being expanded, lists of a few words, notes, outcomes, and tables.
 const (
 	// Scratch is the address of 4 KiB that the functions of a language use as they like.
 	Scratch = 64
@@ -58,9 +58,9 @@ type Builder struct {
 	*wasm.Module
 	// Next is where the next outcome goes, Note where the next note.
 	Next, Note wasm.Global
-	// Open is a function that begins an outcome: it copies a state of so many words, at
-	// an address, behind a header without a kind, and returns the address of the copy. That is
-	// at Next, which stays; 0 means that there is no room.
+	// Open is a function that begins an outcome: it copies a state of that many words, at an
+	// address, behind a header without a kind, and returns the address of the copy. That is at
+	// Next, which stays; 0 means that there is no room.
 	Open *wasm.Func // (from, words i32) i32
 
 	at int // the end of the tables
@@ -74,7 +74,7 @@ func NewBuilder() *Builder {
 	return b
 }
 
-// Source is the address of the state that is expanded.
+// Source is the address of the state being expanded.
 const Source = source
 
 // open makes Open.

@@ -223,7 +223,7 @@ func (x Values) Element(base, k wasm.Local, numbers []int, field func(i int) Fie
 	return e, true
 }
 
-// bytes tells whether the element is whole bytes at a place of whole bytes.
+// bytes reports whether the element is whole bytes at a place of whole bytes.
 func (x Values) bytes(e *Element) bool {
 	_, ok := x.ops().store[e.bits]
 	return ok && e.table == 0 && e.plus == nil && e.at%8 == 0 && e.by%8 == 0
@@ -335,7 +335,7 @@ func (x Values) WordBit(word, state wasm.Local) {
 // Blocks makes code of n blocks that jump to each other; execution begins with the first, and
 // body has to end each with a jump or a return. WebAssembly only has blocks within blocks. A
 // jump to a block that follows is a branch out of them, and one to another block goes through a
-// table; cyclic tells whether there are any of these.
+// table; cyclic reports whether there are any of these.
 func Blocks(f *wasm.Func, n int, cyclic bool, body func(i int, jump func(to int))) {
 	var next wasm.Local
 	var again wasm.Label

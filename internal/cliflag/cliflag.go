@@ -191,21 +191,21 @@ func (f *Set) names() []string {
 	return names
 }
 
-// Given tells whether the user gave the flag.
+// Given reports whether the user gave the flag.
 func (f *Set) Given(name string) bool {
 	found := false
 	f.Visit(func(fl *flag.Flag) { found = found || fl.Name == name })
 	return found
 }
 
-// WantsAll tells whether arguments that ask for help ask for all of it: "-h all", as in
-// "cpor run -h all", for which "cpor help run all" stands.
+// WantsAll reports whether arguments that ask for help ask for all of it: "-h all", as in "cpor
+// run -h all", for which "cpor help run all" stands.
 func WantsAll(args []string) bool {
 	i := slices.IndexFunc(args, IsHelp)
 	return i >= 0 && slices.Equal(args[i+1:], []string{"all"})
 }
 
-// IsHelp tells whether an argument asks for help.
+// IsHelp reports whether an argument asks for help.
 func IsHelp(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }
 
 // DescribeCommon prints the common flags, and how to see the others.

@@ -253,7 +253,7 @@ func (t *tree) shapeOf(typ ast.Expr) (shape, bool) {
 	return other, !mentioned
 }
 
-// isInterface tells whether a type is an interface of nodes: one with a method each.
+// isInterface reports whether a type is an interface of nodes: one with a method each.
 func (t *tree) isInterface(name string) bool {
 	lower := strings.ToLower(name)
 	if c := t.interfaces[lower]; c == nil || c.name != name {

@@ -139,7 +139,7 @@ func Output(f *os.File) io.Writer {
 	return f
 }
 
-// utf8Locale tells whether the locale's character set is UTF-8, or no locale is set, as in a
+// utf8Locale reports whether the locale's character set is UTF-8, or no locale is set, as in a
 // container, whose terminal nobody asked.
 func utf8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

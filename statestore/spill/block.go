@@ -74,7 +74,7 @@ func newWriter(f *file) *writer {
 	return &writer{f: f, buf: make([]byte, headerBytes, headerBytes+blockBytes+blockBytes/8)}
 }
 
-// full tells whether the block is to be ended.
+// full reports whether the block is to be ended.
 func (w *writer) full() bool { return len(w.buf) >= headerBytes+blockBytes }
 
 // flush ends the block, if there is anything in it.

@@ -114,7 +114,7 @@ func (d *Dir) wrote(f *file) {
 	}
 }
 
-// remove closes a file and removes it. counted tells whether it was counted by wrote.
+// remove closes a file and removes it. counted reports whether it was counted by wrote.
 func (d *Dir) remove(f *file, counted bool) error {
 	err := f.Close()
 	if errors.Is(err, os.ErrClosed) {

@@ -378,7 +378,7 @@ func (c *cursor) strange() error {
 	return &Damaged{c.r.f.Name(), c.r.at[c.block-1], "a block ends within a state"}
 }
 
-// seek goes on to the first record with this hash or a higher one.
+// seek continues to the first record with this hash or a higher one.
 func (c *cursor) seek(hash uint64) error {
 	if c.ended || c.state != nil && c.hash >= hash {
 		return nil

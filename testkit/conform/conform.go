@@ -144,10 +144,10 @@ func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
 	return f, nil
 }
 
-// adjacentRace tells whether there is a state in which two goroutines can go on that are
-// about to access the same word, at least one of them writing, and at least one of them
-// without synchronisation. It looks at all states, a transition for each access; complete
-// is false if there are more than limit.
+// adjacentRace reports whether there is a state in which two goroutines can go on that are about
+// to access the same word, at least one of them writing, and at least one of them without
+// synchronization. It looks at all states, a transition for each access; complete is false if
+// there are more than limit.
 func (p *Program) adjacentRace(limit int) (race, complete bool, err error) {
 	prog, err := p.compiled.Main(gosrc.Explore{Granularity: gosrc.MemoryAccesses, NoRaces: true})
 	if err != nil {
@@ -198,8 +198,8 @@ func (p *Program) adjacentRace(limit int) (race, complete bool, err error) {
 	return race, true, nil
 }
 
-// conflict tells whether two of these transitions access the same word, one of them writing and one
-// of them without synchronisation.
+// conflict reports whether two of these transitions access the same word, one of them writing
+// and one of them without synchronization.
 func conflict(next [][]system.Access, plain []bool) bool {
 	for i, x := range next {
 		for k, y := range next[:i] {

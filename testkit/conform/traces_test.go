@@ -23,7 +23,7 @@ type event struct {
 	accesses []system.Access
 }
 
-// dependent tells whether two transitions may not be exchanged.
+// dependent reports whether two transitions may not be exchanged.
 func dependent(a, b *event) bool {
 	if a.thread == b.thread {
 		return true

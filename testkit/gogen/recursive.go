@@ -206,7 +206,7 @@ func (g *recursive) leaves(i int, path string) []leaf {
 	return out
 }
 
-// atomics tells whether a type contains an atomic pointer, which must not be copied.
+// atomics reports whether a type contains an atomic pointer, which must not be copied.
 func (g *recursive) atomics(i int) bool {
 	for _, f := range g.types[i].fields {
 		if f.kind == recValue && f.of < 0 {

@@ -258,7 +258,7 @@ func (s *timedState) print() string {
 	return b.String()
 }
 
-// runs tells whether goroutine g can take its next step without time passing, and without
+// runs reports whether goroutine g can take its next step without time passing, and without
 // synctest.Wait.
 func (p *Timed) runs(s *timedState, g int) bool {
 	if s.pc[g] == len(p.goroutines[g]) {
@@ -281,7 +281,7 @@ func (p *Timed) runs(s *timedState, g int) bool {
 	return true
 }
 
-// calls tells whether a timer has fired whose function has not been called.
+// calls reports whether a timer has fired whose function has not been called.
 func (p *Timed) calls(s *timedState, t int) bool {
 	return s.timers[t] == fired && p.function(t) > 0
 }
@@ -298,7 +298,7 @@ func (p *Timed) function(t int) int {
 	return 0
 }
 
-// quiet tells whether nobody can run.
+// quiet reports whether nobody can run.
 func (p *Timed) quiet(s *timedState) bool {
 	for g := range p.goroutines {
 		if p.runs(s, g) {

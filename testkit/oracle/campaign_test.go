@@ -41,7 +41,7 @@ func (c *tally) note(format string, args ...any) {
 	c.parts[fmt.Sprintf(format, args...)]++
 }
 
-// room tells whether another difference will be reported.
+// room reports whether another difference will be reported.
 func (c *tally) room() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -79,8 +79,8 @@ func (p *subjectProgram) numTraces() int {
 	return p.traces
 }
 
-// discipline tells whether executions break LD' on the way: "kept", "broken", or
-// why it is not known.
+// discipline reports whether executions break LD' on the way: "kept", "broken", or why it is not
+// known.
 func (p *subjectProgram) discipline() string {
 	if p.rule == "" {
 		_, res, err := lockset.Run(context.Background(), p.sys, lockset.Options{
@@ -100,7 +100,7 @@ func (p *subjectProgram) discipline() string {
 	return p.rule
 }
 
-// broken tells whether LD' is among violations.
+// broken reports whether LD' is among violations.
 func broken(vs []engine.Finding) string {
 	for _, v := range vs {
 		if v.Kind == lockset.Discipline {

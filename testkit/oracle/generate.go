@@ -63,8 +63,8 @@ type generator struct {
 	labels int
 }
 
-// LabelRefused tells whether a generated model is refused for the label that its
-// invariant names: no transition is the label's, or local values decide which is.
+// LabelRefused reports whether a generated model is refused for the label that its invariant
+// names: no transition is the label's, or local values decide which is.
 func LabelRefused(err error) bool {
 	return strings.Contains(err.Error(), "is ever at") || strings.Contains(err.Error(),
 		"whether a thread is at")
@@ -157,8 +157,8 @@ func (g *generator) channels() {
 	}
 }
 
-// initial writes init, which starts threads of so many types. It returns a source of random numbers
-// for what was added later.
+// initial writes init, which starts threads of that many types. It returns a source of random
+// numbers for what was added later.
 func (g *generator) initial(types int) (own *rand.Rand) {
 	g.line("init {")
 	g.indent++

@@ -213,7 +213,7 @@ func (g *writer) program() string {
 	return strings.Join(g.declared(text), "\n") + "\n" + text
 }
 
-// initial writes init, which starts threads of so many kinds.
+// initial writes init, which starts threads of that many kinds.
 func (g *writer) initial(kinds int) {
 	g.b.WriteString("init {\n")
 	g.c.init = true

@@ -165,7 +165,7 @@ const maxUntils = 5
 // States is how many states the graph has.
 func (g *Graph) States() int { return len(g.states) }
 
-// Violated tells whether an infinite execution violates a formula; one that ends stays in its
+// Violated reports whether an infinite execution violates a formula; one that ends stays in its
 // last state forever. fair leaves out executions in which a thread is enabled forever and never
 // moves (weak fairness). It decides by strongly connected components of the product with the
 // tableau of the negated formula, fairness as marks on components. ok is false if the formula is
@@ -381,8 +381,8 @@ func (g *Graph) summary(p *product, comp []int, n int, succ func(int) []arc) []c
 	return out
 }
 
-// Undefined tells whether a predicate of a property cannot be evaluated in a state in
-// which it must be.
+// Undefined reports whether a predicate of a property cannot be evaluated in a state in which it
+// must be.
 func (g *Graph) Undefined(p engine.Property) bool {
 	for _, q := range p.Predicates {
 		for i, name := range g.props {

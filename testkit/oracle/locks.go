@@ -110,7 +110,7 @@ func (g *locker) statements(n int) {
 	}
 }
 
-// breach tells whether the next access is to be made without its lock.
+// breach reports whether the next access is to be made without its lock.
 func (g *locker) breach() bool { return g.c.Breach > 0 && g.one(g.c.Breach) }
 
 // place is a variable that the thread may access as it is, to read or write.

@@ -161,8 +161,8 @@ func (l *lockstep) wander(pairs int) {
 
 var absent = regexp.MustCompile(`(\w+)\[(\d+)\] never exists`)
 
-// neverExists tells whether a model was refused because a property names a thread
-// that init does not create, and rightly so.
+// neverExists reports whether a model was refused because a property names a thread that init
+// does not create, and rightly so.
 func (l *lockstep) neverExists(err error) bool {
 	m := absent.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -445,8 +445,8 @@ func (l *lockstep) expand(p pair) {
 	}
 }
 
-// disagrees compares a transition of thread t with the walker's, and tells whether it is another
-// one.
+// disagrees compares a transition of thread t with the walker's, and reports whether it is
+// another one.
 func (l *lockstep) disagrees(t int, stmt string, got *system.Outcome, want *treewalk.Outcome,
 	acc treewalk.Access, p pair) bool {
 	name := l.m.ThreadName(t)

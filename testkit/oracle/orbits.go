@@ -81,8 +81,8 @@ func OrbitsOf(sys system.System, most int) (n int, wrong string) {
 	return len(orbits), wrong
 }
 
-// meets tells whether threads meet at channels without a buffer: then a thread
-// remembers something that is neither in its local part nor in a variable.
+// meets reports whether threads meet at channels without a buffer: then a thread remembers
+// something that is neither in its local part nor in a variable.
 func meets(m system.Machine) bool {
 	locs := m.Capabilities().Locking
 	for l := range locs.NumClassified() {

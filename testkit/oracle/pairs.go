@@ -214,7 +214,7 @@ func (c *collector) typeOf(e syntax.Expr) *resolve.Type {
 	return &resolve.Type{}
 }
 
-// meets tells whether a channel has no buffer, as far as its type says.
+// meets reports whether a channel has no buffer, as far as its type says.
 func (c *collector) meets(e syntax.Expr) bool {
 	t := c.typeOf(e)
 	return t.Kind == resolve.Chan && t.Cap == 0

@@ -2,8 +2,8 @@
 
 package sabotage
 
-// On tells whether this build can be sabotaged.
+// On reports whether this build can be sabotaged.
 const On = false
 
-// Is tells whether a sabotage is on.
+// Is reports whether a sabotage is on.
 func Is(string) bool { return false }

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// On tells whether this build can be sabotaged.
+// On reports whether this build can be sabotaged.
 const On = true
 
 var on atomic.Pointer[string]
 
-// Is tells whether a sabotage is on.
+// Is reports whether a sabotage is on.
 func Is(name string) bool {
 	p := on.Load()
 	return p != nil && *p == name

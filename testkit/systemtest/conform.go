@@ -38,9 +38,9 @@ type Options struct {
 //   - in each state, what package validate checks: loading and encoding, undo,
 //     self-loops, tracking, accesses that are what changed, independent
 //     transitions that commute, hashes, and pieces if they are offered;
-//   - locations and threads mean the same in every order: an execution whose
-//     independent neighbours are exchanged takes the same transitions with the
-//     same accesses and the same names, and ends in the same state;
+//   - locations and threads mean the same in every order: an execution whose independent
+//     neighbors are exchanged takes the same transitions with the same accesses and the same
+//     names, and ends in the same state;
 //   - the violations on the way are the same in every order, too, and belong to the
 //     same transitions unless the system is [system.Remembering];
 //   - they mean the same after their state was loaded, but for what
@@ -237,9 +237,9 @@ func (e *event) take(m system.Machine) system.Kind {
 	return out.Kind
 }
 
-// independent tells whether neighbors in an execution may be exchanged. Of
-// their alternatives the one that was taken is enabled in either order, but for
-// its number: a guard that the other writes would be an access.
+// independent reports whether neighbors in an execution may be exchanged. Of their alternatives
+// the one that was taken is enabled in either order, but for its number: a guard that the other
+// writes would be an access.
 func independent(a, b *event) bool {
 	if a.thread == b.thread {
 		return false
@@ -294,11 +294,10 @@ func (w *walk) replay(events []event) (system.State, error) {
 	return m.Encode(nil), nil
 }
 
-// remembers tells whether the system remembers the way to a state for a check.
-// Then the check finds the same in all orders of independent transitions, but may
-// report it at another one of them: that two threads read a variable without a common
-// lock is noticed at the second read. What has no object is no such finding and
-// stays at its transition.
+// remembers reports whether the system remembers the way to a state for a check. Then the check
+// finds the same in all orders of independent transitions, but may report it at another one of
+// them: that two threads read a variable without a common lock is noticed at the second read.
+// What has no object is no such finding and stays at its transition.
 func (w *walk) remembers() bool { return len(system.Bare(w.sys, w.initial)) < len(w.initial) }
 
 func distinct(s []string) []string { return slices.Compact(sorted(s)) }
@@ -309,7 +308,7 @@ func sorted(s []string) []string {
 	return s
 }
 
-// same tells whether the accesses are the same but for their order and room.
+// same reports whether the accesses are the same but for their order and room.
 func same(a, b []system.Access) bool {
 	if len(a) != len(b) {
 		return false

@@ -99,8 +99,8 @@ func Show(p *frontend.Program, fair bool) (Shown, error) {
 	return s, nil
 }
 
-// Agrees tells whether a trail shows what SPIN's verifier says, in the first line that it prints
-// of an error.
+// Agrees reports whether a trail shows what SPIN's verifier says, in the first line that it
+// prints of an error.
 func Agrees(pan string, s Shown) bool {
 	formula := s.Property != nil && s.Property.Kind == ""
 	claim := s.Property != nil && s.Property.Kind == "never claim"

@@ -34,9 +34,9 @@ func (r *run) constant(e syntax.Expr) (Value, bool) {
 	return big.NewInt(c), true
 }
 
-// pure tells whether an expression is local computation only. The language
-// evaluates operands from left to right, but for those that are purely local:
-// they come last, with the access that uses them.
+// pure reports whether an expression is local computation only. The language evaluates operands
+// from left to right, but for those that are purely local: they come last, with the access that
+// uses them.
 func (r *run) pure(e syntax.Expr) bool {
 	if _, ok := r.p.r.Const[e]; ok {
 		return true
@@ -79,8 +79,8 @@ func (r *run) pure(e syntax.Expr) bool {
 	return false
 }
 
-// purePlace tells whether it is local computation to find out what a variable,
-// field or element is.
+// purePlace reports whether it is local computation to find out what a variable, field or
+// element is.
 func (r *run) purePlace(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:
@@ -103,7 +103,7 @@ func (r *run) purePlace(e syntax.Expr) bool {
 	return false
 }
 
-// shared tells whether an expression names a shared variable or a part of one.
+// shared reports whether an expression names a shared variable or a part of one.
 func (r *run) shared(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:

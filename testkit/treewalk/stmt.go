@@ -388,7 +388,7 @@ func (r *run) ifStmt(s *syntax.IfStmt) control {
 	return control{}
 }
 
-// iterate tells whether a loop ends after a pass of its body, and how.
+// iterate reports whether a loop ends after a pass of its body, and how.
 func iterate(c control, name string) (end bool, how control) {
 	mine := c.label == "" || c.label == name
 	switch {

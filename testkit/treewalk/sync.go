@@ -342,7 +342,7 @@ func (r *run) wanted(e syntax.Expr, t *resolve.Type, value func(syntax.Expr) Val
 	return value(e)
 }
 
-// fits tells whether a message is as wanted.
+// fits reports whether a message is as wanted.
 func fits(v, wanted Value) bool {
 	if _, ok := wanted.(anything); ok || wanted == nil {
 		return true
@@ -423,12 +423,12 @@ func (r *run) channel(ref Value) channel {
 // set replaces a channel.
 func (r *run) set(ref Value, c channel) { r.s.shared[string(ref.(reference))] = c }
 
-// meets tells whether an offer is one on a channel without a buffer.
+// meets reports whether an offer is one on a channel without a buffer.
 func (r *run) meets(o *offer) bool {
 	return !o.guard && o.channel != reference("") && r.channel(o.channel).cap == 0
 }
 
-// ready tells whether an offer can be taken at once.
+// ready reports whether an offer can be taken at once.
 func (r *run) ready(o *offer) bool {
 	switch {
 	case o.guard:

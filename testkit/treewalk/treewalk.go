@@ -323,8 +323,7 @@ func (p *Program) Shared(s *State, f func(name, value string)) {
 	}
 }
 
-// IsScalar tells whether a name is that of a scalar shared variable or of a
-// mutex.
+// IsScalar reports whether a name is that of a scalar shared variable or of a mutex.
 func (p *Program) IsScalar(name string) bool {
 	switch p.start[name].(type) {
 	case nil, channel, monitor, semaphore, group, rwmutex, condition:
@@ -336,10 +335,9 @@ func (p *Program) IsScalar(name string) bool {
 // flat removes the structure from printed values.
 var flat = strings.NewReplacer("[", "", "]", "")
 
-// MayHave tells whether the local variables of a thread allow that one of this
-// name has this printed value: one that is in scope has it, or none of that name
-// is. The functions that the thread executes count. An array is given as its
-// scalars with blanks between them.
+// MayHave reports whether the local variables of a thread allow that one of this name has this
+// printed value: one that is in scope has it, or none of that name is. The functions that the
+// thread executes count. An array is given as its scalars with blanks between them.
 func (s *State) MayHave(t int, name, value string) bool {
 	inScope := false
 	for _, v := range s.threads[t].vars {
@@ -466,7 +464,7 @@ func (p *Program) some(all []*State) ([]*State, error) {
 // ones, or one that is blocked or ended.
 func (p *Program) Step(s *State, t int) []Outcome { return p.step(s, t, true) }
 
-// moves tells whether any thread has a step while all timeouts are false.
+// moves reports whether any thread has a step while all timeouts are false.
 func (p *Program) moves(s *State) bool {
 	for t := range s.threads {
 		if s.threads[t].kind != nil && slices.ContainsFunc(p.step(s, t, false),

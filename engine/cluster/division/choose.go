@@ -325,7 +325,7 @@ func (w *walk) slotOf(h uint64) *int32 {
 	}
 }
 
-// run walks through at most so many levels with at most so many states each, and tells whether
+// run walks through at most so many levels with at most so many states each, and reports whether
 // it came to an end.
 func (w *walk) run(width, levels int, stopped func() bool) (ended bool) {
 	*w = walk{sys: w.sys, export: w.export, machine: w.machine, random: w.random}

@@ -71,7 +71,7 @@ func (d *Division) Part(s []uint64, n int) int {
 	return part
 }
 
-// ByFields tells whether the fields alone say which of n parts a state belongs to: then it is
+// ByFields reports whether the fields alone say which of n parts a state belongs to: then it is
 // PartOf the sum of the fields' terms.
 func (d *Division) ByFields(n int) bool { return d.Parts > 0 && d.Parts == n }
 

@@ -252,7 +252,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// sameText tells whether a text is that of d.
+// sameText reports whether a text is that of d.
 func sameText(text []byte, d *Division) bool {
 	var again Division
 	return json.Unmarshal(text, &again) == nil && reflect.DeepEqual(&again, d)

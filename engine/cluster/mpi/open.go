@@ -199,7 +199,7 @@ func (w *World) Send(to int, m []byte) (*Sending, error) {
 	return s, err
 }
 
-// Done tells whether the message's memory may be used again.
+// Done reports whether the message's memory may be used again.
 func (s *Sending) Done() (bool, error) {
 	if s.done {
 		return true, nil

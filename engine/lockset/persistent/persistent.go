@@ -142,8 +142,8 @@ func (c *Chooser) ownerOf(l system.Loc) (owner int, ok bool) {
 	return owner, ok
 }
 
-// interferes tells whether thread u, whose future is f, might be the first to
-// do something that depends on one of the accesses.
+// interferes reports whether thread u, whose future is f, might be the first to do something
+// that depends on one of the accesses.
 func (c *Chooser) interferes(f *system.Footprint, u int, accesses []system.Access) bool {
 	for _, a := range accesses {
 		if !f.MayWrite(a.Loc) && !(a.Write && f.MayRead(a.Loc)) {
