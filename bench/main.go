@@ -241,8 +241,9 @@ Tables:`)
 		}
 	}
 	fmt.Fprintf(w, "\n%s\n", wrapNames("Names: "+strings.Join(names, ", ")+"; in "+
-		"reduction also examples/NAME and examples/promela/NAME for the models of examples, and "+
-		"the names of the models of examples/promela/corpus."))
+		"reduction also examples/NAME and examples/promela/NAME for the models of examples, "+
+		"the names of the models of examples/promela/corpus, and twins/NAME for their twins in "+
+		"cpor's language."))
 	f.Describe(w)
 	fmt.Fprintln(w, `
 The results go to a directory: results.json, results.csv, benchmarks.txt for

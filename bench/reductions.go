@@ -57,7 +57,9 @@ type reductionRow struct {
 	// deadlocks tells that deadlocks count as violations. The papers' systems have some that
 	// their twins for SPIN have not.
 	deadlocks bool
-	spin      *corpus.Run // what SPIN said in the corpus' table; nil: not known
+	// spin is what SPIN said in the corpus' table; nil: not known. Counts are 0 for a twin, whose
+	// granularity is another.
+	spin *corpus.Run
 }
 
 // isPromela tells whether cpor searches a Promela model, which has ways of its own.
@@ -126,6 +128,11 @@ func reductionRows() ([]reductionRow, error) {
 		rows = append(rows, reductionRow{name: c.Model,
 			params: params(strings.Join(c.Defines, " ")), file: c.Model + ".pml", text: text,
 			deadlocks: true, spin: c})
+		if twin, err := corpus.Twin(c.Model); err == nil {
+			rows = append(rows, reductionRow{name: "twins/" + c.Model,
+				params: rows[len(rows)-1].params, file: c.Model + ".model", text: twin,
+				deadlocks: true, spin: &corpus.Run{Violated: c.Violated}})
+		}
 	}
 	return rows, errors.Join(errs...)
 }
@@ -287,7 +294,7 @@ func runReductionRow(ctx context.Context, s *Session, sp *spin, r *reductionRow,
 	states := uint64(0)        // of a full search
 	if r.spin != nil {
 		verdict, states = &r.spin.Violated, r.spin.States
-		if sp == nil { // better than nothing
+		if sp == nil && r.spin.Reduced > 0 { // better than nothing
 			s.Record(Measurement{Benchmark: r.name, Params: r.params, Tool: "spin",
 				Config: benchmarks.Params{{Name: "search", Value: reducedWay}},
 				Outcome: Outcome{Status: Done, States: r.spin.Reduced,

@@ -14,6 +14,8 @@
 //     spin -o1 -o2 -o3 -a, -DSAFETY -DNOREDUCE -DNOCLAIM, and pan -c0: states stored, and
 //     transitions (stored and matched); empty for the other checks, whose counts depend on
 //     the order of the search;
+//   - reduced: how many states SPIN stored with its own reduction, and whatever else it does by
+//     itself: spin -a, -DSAFETY -DNOCLAIM, and pan -c0;
 //   - verdict: holds or violated.
 //
 // The first three columns are written by hand. The rest comes from
@@ -33,9 +35,12 @@ import (
 	"sync"
 )
 
-// FS holds the models (NAME.pml) and runs.csv.
+// Some models have a twin in cpor's language, NAME.model, of the same algorithm with the same
+// constants at that language's granularity: SPIN's verdict is its own, and SPIN's counts are not.
 //
-//go:embed *.pml runs.csv
+// FS holds the models (NAME.pml), their twins (NAME.model) and runs.csv.
+//
+//go:embed *.pml *.model runs.csv
 var FS embed.FS
 
 // Run is one check of a model with SPIN's answer.
@@ -45,6 +50,7 @@ type Run struct {
 	Check   string   // safety, ltl NAME, acceptance or progress; with " fair" behind it
 	// What SPIN counted; 0 if Check is not safety.
 	States, Transitions, Errors uint64
+	Reduced                     uint64 // states with SPIN's own reduction
 	Violated                    bool
 }
 
@@ -61,7 +67,8 @@ func (r *Run) Name() string {
 const Safety = "safety"
 
 // Header is the first line of runs.csv.
-var Header = []string{"model", "defines", "check", "states", "transitions", "errors", "verdict"}
+var Header = []string{"model", "defines", "check", "states", "transitions", "errors", "reduced",
+	"verdict"}
 
 var table = sync.OnceValues(func() ([]Run, error) {
 	f, err := FS.Open("runs.csv")
@@ -81,9 +88,9 @@ var table = sync.OnceValues(func() ([]Run, error) {
 			Model:    l[0],
 			Defines:  strings.Fields(l[1]),
 			Check:    l[2],
-			Violated: l[6] == "violated",
+			Violated: l[7] == "violated",
 		}
-		for k, to := range []*uint64{&run.States, &run.Transitions, &run.Errors} {
+		for k, to := range []*uint64{&run.States, &run.Transitions, &run.Errors, &run.Reduced} {
 			if l[3+k] == "" {
 				continue
 			}
@@ -106,3 +113,7 @@ func Runs() ([]Run, error) {
 // Text returns the text of a model. The error wraps fs.ErrNotExist if there is none of
 // that name.
 func Text(model string) ([]byte, error) { return FS.ReadFile(model + ".pml") }
+
+// Twin returns the text of a model's twin in cpor's language. The error wraps fs.ErrNotExist if
+// there is none.
+func Twin(model string) ([]byte, error) { return FS.ReadFile(model + ".model") }

@@ -3,6 +3,7 @@ package corpus
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -13,11 +14,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"cpor/engine"
 	_ "cpor/engine/all" // the engines
 	"cpor/frontend"
-	_ "cpor/frontend/promela" // the language
+	_ "cpor/frontend/model" // the languages
+	_ "cpor/frontend/promela"
 	"cpor/system"
 )
 
@@ -67,16 +70,29 @@ func weight(all []Run, r *Run) uint64 {
 
 func load(r *Run) (*frontend.Program, error) { return loadAs(r, "pure") }
 
-// loadAs loads a model with a way in which statements become steps.
-func loadAs(r *Run, semantics string) (*frontend.Program, error) {
+// loadTwin loads the twin of a model in cpor's language; nil: it has none.
+func loadTwin(r *Run) (*frontend.Program, error) {
+	if _, err := Twin(r.Model); err != nil {
+		return nil, nil
+	}
+	return frontend.Load(r.Model+".model", frontend.Options{Params: r.constants()})
+}
+
+// constants are the macros of a run by name.
+func (r *Run) constants() map[string]string {
 	params := map[string]string{}
 	for _, d := range r.Defines {
 		name, value, _ := strings.Cut(d, "=")
 		params[name] = value
 	}
+	return params
+}
+
+// loadAs loads a model with a way in which statements become steps.
+func loadAs(r *Run, semantics string) (*frontend.Program, error) {
 	return frontend.Load(
 		r.Model+".pml",
-		frontend.Options{Params: params, Flags: map[string]string{"semantics": semantics}},
+		frontend.Options{Params: r.constants(), Flags: map[string]string{"semantics": semantics}},
 	)
 }
 
@@ -188,6 +204,72 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestReductions holds the verdicts of all reductions to SPIN's: on models as they are, with
+// merged steps, and on their twins, which all engines explore. It takes a twentieth of the runs, or
+// with -large all of up to 300,000 states.
+func TestReductions(t *testing.T) {
+	all := runs(t)
+	done := 0
+	for i := range all {
+		r := &all[i]
+		if r.Check != Safety || r.States > 20_000 && !*large || r.States > 300_000 ||
+			!*large && *only == "" && i%20 != 0 {
+			continue
+		}
+		for what, load := range map[string]func() (*frontend.Program, error){
+			"pure":   func() (*frontend.Program, error) { return loadAs(r, "pure") },
+			"merged": func() (*frontend.Program, error) { return loadAs(r, "merged") },
+			"twin":   func() (*frontend.Program, error) { return loadTwin(r) },
+		} {
+			p, err := load()
+			if err != nil {
+				t.Errorf("%s, %s: %v", r.Name(), what, err)
+			}
+			if p == nil {
+				continue
+			}
+			whole := p.System.Capabilities().Irreducible
+			for _, e := range engine.Entries("") {
+				if e.Reduces && whole != nil && whole.Irreducible(false) != "" {
+					continue // timeout and its like depend on all processes
+				}
+				switch m := engine.LookupMode(e.Mode); {
+				case m.Temporal, what != "twin" && (!m.Default || !e.Reduces),
+					e.Preserves&engine.Locals == 0, e.Unmet(p.System) != nil:
+					continue
+				}
+				done++
+				if err := sameVerdict(e, p.System, r); err != nil {
+					t.Errorf("%s, %s, %s %s: %v", r.Name(), what, e.Mode, e.Name, err)
+				}
+			}
+		}
+	}
+	t.Logf("%d searches", done)
+}
+
+// sameVerdict explores a run's system, and returns how the verdict differs from SPIN's.
+func sameVerdict(e *engine.Entry, sys system.System, r *Run) error {
+	task := engine.Task{System: sys, Flags: &engine.Values{}}
+	task.Workers, task.All, task.MinimiseTime = 1, true, 1
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	res, err := e.Run(ctx, &task)
+	var refusal *engine.Refusal
+	if errors.As(err, &refusal) {
+		return nil // it says why
+	}
+	if err != nil {
+		return err
+	}
+	if violated := res.Verdict == engine.Violated; violated && !r.Violated ||
+		res.Verdict == engine.Pass && r.Violated ||
+		res.Verdict == engine.Incomplete && ctx.Err() == nil {
+		return fmt.Errorf("verdict %s; SPIN's is violated: %v", res.Verdict, r.Violated)
+	}
+	return nil
+}
+
 // TestMerged searches with merged semantics: the verdict is SPIN's, and there are not more
 // states than it has.
 func TestMerged(t *testing.T) {
@@ -292,7 +374,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s stands there twice", r.Name())
 		}
 		names[r.Name()] = true
-		if r.Check == Safety && (r.States == 0 || r.Violated != (r.Errors > 0)) {
+		if r.Check == Safety && (r.States == 0 || r.Reduced == 0 || r.Reduced > r.States || r.Violated != (r.Errors > 0)) {
 			t.Errorf("%s: %+v", r.Name(), r)
 		}
 	}
@@ -342,7 +424,7 @@ func TestSpin(t *testing.T) {
 	for i := range all {
 		r := &all[i]
 		switch chosen := strings.Contains(r.Model, *only); {
-		case *update && chosen && (r.States == 0 || *large || r.States <= bound()):
+		case *update && chosen && (r.States == 0 || r.Reduced == 0 || *large || r.States <= bound()):
 			got, err := askSpin(t, cc, r)
 			if err != nil {
 				t.Errorf("%s: %v", r.Name(), err)
@@ -373,14 +455,14 @@ func TestSpin(t *testing.T) {
 
 // line returns the fields of a run.
 func (r *Run) line() string {
-	fields := []string{r.Model, strings.Join(r.Defines, " "), r.Check, "", "", "", "holds"}
+	fields := []string{r.Model, strings.Join(r.Defines, " "), r.Check, "", "", "", "", "holds"}
 	if r.Check == Safety {
-		for i, n := range []uint64{r.States, r.Transitions, r.Errors} {
+		for i, n := range []uint64{r.States, r.Transitions, r.Errors, r.Reduced} {
 			fields[3+i] = strconv.FormatUint(n, 10)
 		}
 	}
 	if r.Violated {
-		fields[6] = "violated"
+		fields[7] = "violated"
 	}
 	return strings.Join(fields, "|")
 }
@@ -407,38 +489,51 @@ func askSpin(t *testing.T, cc string, r *Run) (*Run, error) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	args := []string{"-o1", "-o2", "-o3"}
-	for _, d := range r.Defines {
-		args = append(args, "-D"+d)
-	}
-	out, err := run("spin", append(args, "-a", "m.pml")...)
-	if _, statErr := os.Stat(filepath.Join(dir, "pan.c")); err != nil || statErr != nil {
-		return nil, fmt.Errorf("spin: %v: %s", err, out)
+	// verify makes a verifier and runs it.
+	verify := func(options, flags, pan []string) (string, error) {
+		for _, d := range r.Defines {
+			options = append(options, "-D"+d)
+		}
+		os.Remove(filepath.Join(dir, "pan.c"))
+		out, err := run("spin", append(options, "-a", "m.pml")...)
+		if _, statErr := os.Stat(filepath.Join(dir, "pan.c")); err != nil || statErr != nil {
+			return "", fmt.Errorf("spin: %v: %s", err, out)
+		}
+		flags = append(flags, "-DVECTORSZ=8192", "-w", "-o", "pan", "pan.c")
+		if out, err := run(cc, flags...); err != nil {
+			return "", fmt.Errorf("%s: %v: %s", cc, err, out)
+		}
+		out, err = run("./pan", append(pan, "-m2000000", "-w22")...)
+		if errorCount.FindString(out) == "" || strings.Contains(out, "max search depth") ||
+			strings.Contains(out, "aborting") {
+			return "", fmt.Errorf("pan: %v: %s", err, out)
+		}
+		return out, nil
 	}
 	what, fair := strings.CutSuffix(r.Check, " fair")
-	flags := []string{"-DNOREDUCE", "-DVECTORSZ=8192", "-w", "-o", "pan", "pan.c"}
-	pan := []string{"-m2000000", "-w22"}
+	flags := []string{"-DNOREDUCE"}
+	var pan []string
 	switch {
 	case what == Safety:
-		flags = append([]string{"-DSAFETY", "-DNOCLAIM"}, flags...)
-		pan = append(pan, "-n", "-c0")
+		flags = append(flags, "-DSAFETY", "-DNOCLAIM")
+		pan = []string{"-n", "-c0"}
 	case what == "progress":
-		flags = append([]string{"-DNP", "-DNOCLAIM"}, flags...)
-		pan = append(pan, "-l")
+		flags = append(flags, "-DNP", "-DNOCLAIM")
+		pan = []string{"-l"}
 	case what == "acceptance":
-		flags = append([]string{"-DNOCLAIM"}, flags...)
-		pan = append(pan, "-a")
+		flags = append(flags, "-DNOCLAIM")
+		pan = []string{"-a"}
 	default:
-		pan = append(pan, "-a", "-N", strings.TrimPrefix(what, "ltl "))
+		pan = []string{"-a", "-N", strings.TrimPrefix(what, "ltl ")}
 	}
 	if fair {
-		flags = append([]string{"-DNFAIR=4"}, flags...)
+		flags = append(flags, "-DNFAIR=4")
 		pan = append(pan, "-f")
 	}
-	if out, err := run(cc, flags...); err != nil {
-		return nil, fmt.Errorf("%s: %v: %s", cc, err, out)
+	out, err := verify([]string{"-o1", "-o2", "-o3"}, flags, pan)
+	if err != nil {
+		return nil, err
 	}
-	out, err = run("./pan", pan...)
 	figure := func(re *regexp.Regexp) uint64 {
 		if m := re.FindStringSubmatch(out); m != nil {
 			n, _ := strconv.ParseUint(m[1], 10, 64)
@@ -446,15 +541,17 @@ func askSpin(t *testing.T, cc string, r *Run) (*Run, error) {
 		}
 		return 0
 	}
-	if errorCount.FindString(out) == "" || strings.Contains(out, "max search depth") ||
-		strings.Contains(out, "aborting") {
-		return nil, fmt.Errorf("pan: %v: %s", err, out)
-	}
 	got := *r
 	got.Errors = figure(errorCount)
 	got.Violated = got.Errors > 0
 	if what == Safety {
 		got.States, got.Transitions = figure(stored), figure(transitions)
+		if out, err = verify(nil, []string{"-DSAFETY", "-DNOCLAIM"}, pan); err != nil {
+			return nil, err
+		}
+		if got.Reduced = figure(stored); got.Violated != (figure(errorCount) > 0) {
+			return nil, fmt.Errorf("SPIN's own reduction changes the verdict: %s", out)
+		}
 	} else {
 		got.Errors = 0
 	}
