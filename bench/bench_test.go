@@ -418,7 +418,7 @@ func TestCorpusReport(t *testing.T) {
 			record("spin", spinConfig(usual), round, 5)
 		}
 	}
-	for _, name := range temporalRows {
+	for i, name := range temporalRows {
 		k := slices.IndexFunc(runs, func(r corpus.Run) bool { return r.Name() == name })
 		if k < 0 {
 			t.Errorf("%s: no such run", name)
@@ -437,7 +437,7 @@ func TestCorpusReport(t *testing.T) {
 					CPU: cpu}})
 		}
 		for round := 1; round <= 3; round++ {
-			record("cpor", config("transparent", 1), round, 10+k%7)
+			record("cpor", config("transparent", 1), round, 10+i%7)
 			record("cpor", config("transparent", 2), round, 8)
 			record("spin", benchmarks.Params{{Name: "mode", Value: acceptance}}, round, 20)
 		}

@@ -194,7 +194,7 @@ func (w *reductionWay) request(s *Session, r *reductionRow, file string,
 	q := Request{Model: file, Params: r.params, Mode: w.entry.Mode, POR: w.entry.Name, Workers: 1,
 		Limit: limit, MaxMemory: s.MaxMemory, Flags: slices.Clone(w.flags)}
 	if w.entry.Takes&engine.TakesAll != 0 { // all of it, so that sizes compare
-		q.Flags = append(q.Flags, "-all", "-minimise", "0")
+		q.Flags = append(q.Flags, "-all", "-minimize", "0")
 	}
 	if r.deadlocks && w.entry.Takes&engine.TakesDeadlocks != 0 {
 		q.Flags = append(q.Flags, "-deadlock")

