@@ -40,7 +40,8 @@ func TestReductions(t *testing.T) {
 		code   int
 		says   []string
 	}{
-		"all agree": {func(Request, *Outcome) {}, exitDone, []string{"SPIN WAS NOT MEASURED", "4845"}},
+		"all agree": {func(Request, *Outcome) {}, exitDone,
+			[]string{"SPIN WAS NOT MEASURED", "4845"}},
 		"a verdict differs": {func(r Request, o *Outcome) {
 			o.Violated = r.POR == "cartesian" && strings.HasSuffix(r.Model, "peterson.model")
 		}, exitUnexpected, []string{"UNEXPECTED: examples/peterson, cartesian: violated is true"}},
