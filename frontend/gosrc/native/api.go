@@ -47,6 +47,7 @@ const (
 	OpBubble       // synctest.Wait, or the beginning or end of a bubble
 	OpOutside      // waits for what is outside: a socket, a file, a process
 	OpClock        // reads the clock
+	OpCount        // runtime.NumGoroutine
 	numOps
 )
 

@@ -29,6 +29,7 @@ type names struct {
 	numbers map[uint64]int32
 	titles  []string
 	test    string // of which these are the titles
+	counts  bool   // that test counts goroutines
 }
 
 // of forgets what threads are called if that was in another test.
@@ -36,9 +37,22 @@ func (m *names) of(test string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.test != test {
-		m.test = test
+		m.test, m.counts = test, false
 		clear(m.titles)
 	}
+}
+
+// counting tells whether the test counts goroutines; count notes that it does.
+func (m *names) counting() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.counts
+}
+
+func (m *names) count() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts = true
 }
 
 // thread returns the number of a thread.
@@ -142,7 +156,7 @@ func (b *Binary) LocName(l system.Loc) string {
 }
 
 var locKinds = []string{"state", "head", "tail", "closing", "slot", "receivers", "senders",
-	"meeting", "existence", "clock", "alarm", "adds", "doing", "bubble", "share", "shares", "share"}
+	"meeting", "existence", "clock", "alarm", "adds", "doing", "bubble", "count", "share", "shares", "share"}
 
 func (b *Binary) objectName(creator int32, seq uint32, offset uint64) string {
 	if creator < 0 {

@@ -7,7 +7,7 @@ var opNames = [...]string{"", "starts", "go", "send", "receive", "select", "clos
 	"Cond.Broadcast", "atomic load", "atomic store", "atomic update", "Map or Pool", "Sleep",
 	"timer",
 	"timer", "Gosched", "bubble", "outside",
-	"reads the clock"}
+	"reads the clock", "NumGoroutine"}
 
 // String returns the name of the operation.
 func (o Op) String() string {

@@ -186,7 +186,11 @@ const (
 	cmdProbe
 	cmdMain
 	cmdQuiet
+	cmdCounts
 )
+
+// countsText is why an execution ends in which the test counts goroutines for the first time.
+const countsText = "it counts goroutines"
 
 // watch asks for the stack of an access.
 type watch struct{ epoch, object, offset uint64 }
@@ -201,6 +205,11 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 	}
 	fork := p.now == Fork || p.now == Auto && p.mode != Fresh
 	x, w, err := p.run(ctx, prefix, pol, fork, nil)
+	if d := new(Diverged); errors.As(err, &d) && d.What == countsText {
+		// How many there are is a location from now on, as the test needs it.
+		p.b.names.count()
+		x, w, err = p.run(ctx, prefix, pol, fork, nil)
+	}
 	if err != nil {
 		return x, err
 	}
@@ -263,6 +272,9 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 	}
 	if p.b.polls {
 		c[0] |= cmdPolls
+	}
+	if p.b.names.counting() {
+		c[0] |= cmdCounts
 	}
 	if p.now != Fork && p.mode != Fresh {
 		c[0] |= cmdProbe
@@ -440,7 +452,7 @@ func words(r []uint32) []uint64 {
 // The kinds of locations that matter here; see overlay/runtime_sched.go.txt.
 const (
 	locExists = 8
-	locEntry  = 14
+	locEntry  = 15
 )
 
 // accesses returns what a record says about accesses, and whether one reads which threads exist.

@@ -29,6 +29,8 @@ var rules = []rule{
 	{file: "runtime/proc.go", name: "ready", code: `if cporOn && cporHookReady(gp) { return }`},
 	{file: "runtime/proc.go", name: "Gosched", code: `if cporOn && cporHookYield() { return }`},
 	{file: "runtime/proc.go", kind: toValue, name: "haveSysmon", code: "false"},
+	{file: "runtime/debug.go", name: "NumGoroutine",
+		code: `if cporOn { if n := cporGoroutines(); n > 0 { return n } }`},
 	{file: "runtime/debug.go", name: "GOMAXPROCS", code: `if cporOn { return int(gomaxprocs) }`},
 
 	// Channels.

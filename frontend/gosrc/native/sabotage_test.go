@@ -110,6 +110,12 @@ var faults = []struct{ name, file, old, new string }{
 		"		h += cporMix(cporLocs[a>>1].hash, uint64(a&1))\n		if FAULT { h = uint64(cporGen) | 1 }",
 	},
 	{
+		"goroutines end without a word",
+		"sched",
+		"	if cporCounts && cporStep.open && !cporBrief {",
+		"	if !FAULT && cporCounts && cporStep.open && !cporBrief {",
+	},
+	{
 		"the clock is read without a word",
 		"sched",
 		"		cporTouch(0, cporClock, 0, !t.bubble && cporReads(t) > cporPatience)",
@@ -150,6 +156,7 @@ var faults = []struct{ name, file, old, new string }{
 const victims = `package a
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -311,6 +318,14 @@ func TestParts(t *testing.T) {
 	both(func() { c <- 2 }, func() { <-c })
 }
 
+func TestCount(t *testing.T) {
+	c := make(chan int, 1)
+	go func() { c <- 1 }()
+	if n := runtime.NumGoroutine(); n < 2 || n > 3 {
+		t.Fatal(n)
+	}
+}
+
 func TestReads(t *testing.T) {
 	both(func() { time.Sleep(time.Second) }, func() { time.Now() })
 }
@@ -414,6 +429,7 @@ var healthy = []string{
 	"TestMap: pass, 6 executions",
 	"TestObjects: pass, 2 executions",
 	"TestParts: pass, 1 executions",
+	"TestCount: pass, 3 executions",
 	"TestReads: pass, 2 executions",
 	"TestBubble: pass, 1 executions",
 	"TestReuse: pass, 1 executions",
