@@ -156,7 +156,8 @@ func (b *Binary) LocName(l system.Loc) string {
 }
 
 var locKinds = []string{"state", "head", "tail", "closing", "slot", "receivers", "senders",
-	"meeting", "existence", "clock", "alarm", "adds", "doing", "bubble", "count", "share", "shares", "share"}
+	"meeting", "existence", "clock", "alarm", "adds", "doing", "bubble", "count", "share",
+	"shares", "share"}
 
 func (b *Binary) objectName(creator int32, seq uint32, offset uint64) string {
 	if creator < 0 {
