@@ -10,8 +10,9 @@ import (
 	"cpor/system"
 )
 
-var errNoPieces = errors.New("an unfolding needs states that split into pieces, which this " +
-	"system's do not: use -search stateful or -search stateless")
+var errNoPieces = errors.New("an unfolding needs states that split into the parts of single " +
+	"threads and single locations, as those of the model language do, not those of Promela and " +
+	"Go: use -search stateful or -search stateless")
 
 // builder builds a prefix.
 type builder struct {

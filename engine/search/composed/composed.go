@@ -130,8 +130,8 @@ var ErrObservers = errors.New("the lock-based reduction preserves deadlocks, ass
 	"-por cartesian or -por none")
 
 // ErrNoLocks refuses systems that do not implement [system.Locking].
-var ErrNoLocks = errors.New("the lock-based reduction needs a system that reports what its locks " +
-	"protect")
+var ErrNoLocks = errors.New("the lock-based reduction needs locks in the language, which the " +
+	"model language has, Promela and Go have not: use -por auto")
 
 // Expander composes transitions. It implements [search.Expander].
 type Expander struct {
