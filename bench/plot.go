@@ -158,7 +158,7 @@ func inline(s, title string) template.HTML {
 	return template.HTML(keep + rest)
 }
 
-// add adds the series, and tells whether there were none.
+// add adds the series, and reports whether there were none.
 func (p *Plot) add(g *plot.Plot, legend *plot.Legend) (empty bool, err error) {
 	empty = true
 	var xs []float64
@@ -289,7 +289,7 @@ func power(e int) string {
 	return "1" + strings.Repeat("0", e%3) + []string{"", "k", "M", "G", "T"}[e/3]
 }
 
-// add adds the bars, and tells whether there were none.
+// add adds the bars, and reports whether there were none.
 func (b *Bars) add(g *plot.Plot, legend *plot.Legend) (empty bool, err error) {
 	if len(b.Labels) == 0 || len(b.Parts) == 0 {
 		return true, nil

@@ -62,7 +62,7 @@ type reductionRow struct {
 	spin *corpus.Run
 }
 
-// isPromela tells whether cpor searches a Promela model, which has ways of its own.
+// isPromela reports whether cpor searches a Promela model, which has ways of its own.
 func (r *reductionRow) isPromela() bool { return filepath.Ext(r.file) == ".pml" }
 
 // promela is what SPIN gets; nil: nothing.
@@ -275,7 +275,7 @@ func runReductions(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// measures tells whether a way is for a row.
+// measures reports whether a way is for a row.
 func (w *reductionWay) measures(s *Session, r *reductionRow, sp *spin) bool {
 	if w.entry == nil {
 		return sp != nil && r.promela() != nil

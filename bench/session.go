@@ -120,7 +120,7 @@ func (s *Session) Unexpected(format string, args ...any) {
 // continue: it takes some tens of milliseconds.
 const reportEvery = 20 * time.Second
 
-// write writes the results, and the report if it is asked for or due.
+// write writes the results, and the report if it is requested or due.
 func (s *Session) write(report bool) {
 	var page []byte
 	if report || time.Since(s.written) > reportEvery {

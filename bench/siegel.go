@@ -139,8 +139,7 @@ func growth(c map[int]float64) (factor float64, ok bool) {
 	return math.Cbrt(c[last] / c[last-3]), true
 }
 
-// linear tells whether the differences of a curve are constant from its second
-// point on.
+// linear reports whether the differences of a curve are constant from its second point on.
 func linear(c map[int]float64) bool {
 	if len(c) < 5 {
 		return false

@@ -63,8 +63,8 @@ var stollerRows = []sweep{
 	{model: "philosophers", params: benchmarks.Params{{Name: "N", Value: "5"}}},
 }
 
-// hasBytecode tells whether a model has the parameters LINE and LOCAL: the
-// others have no instructions that only their thread can see.
+// hasBytecode reports whether a model has the parameters LINE and LOCAL: the others have no
+// instructions that only their thread can see.
 func hasBytecode(model string) bool { return model == "haltexception" || model == "clean" }
 
 // composedMex is the number of states of C(M_ex) in the paper.

@@ -23,8 +23,8 @@ type Table struct {
 	// Benchmarks are the names of the rows that the table knows, so that they
 	// may be in the arguments.
 	Benchmarks []string
-	// Files tells whether it measures files of models that the user names, and Named
-	// that it measures nothing else than what is named.
+	// Files reports whether it measures files of models that the user names, and Named that it
+	// measures nothing else than what is named.
 	Files, Named bool
 	// Asked tells that names of rows alone do not choose it.
 	Asked bool

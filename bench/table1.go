@@ -66,8 +66,8 @@ func findReference(row string) *benchmarks.ReferenceRow {
 	return nil
 }
 
-// selected tells whether the user asked for a row: by the benchmark's name, and
-// by parameters, of which those that the row has must be equal.
+// selected reports whether the user asked for a row: by the benchmark's name, and by parameters,
+// of which those that the row has must be equal.
 func selected(s *Session, benchmark string, ps benchmarks.Params) bool {
 	if len(s.Names) > 0 && !slices.Contains(s.Names, benchmark) {
 		return false
@@ -257,8 +257,8 @@ type row1 struct {
 	why    [2]string
 }
 
-// loops tells whether the self-loops of ended threads are to be counted, as
-// the paper did in some rows: its full figure tells.
+// loops reports whether the self-loops of ended threads are to be counted, as the paper did in
+// some rows: its full figure tells.
 func (r *row1) loops() bool {
 	o, p := r.counts[0], r.paper.Standard
 	return o != nil && p != nil && p.Transitions != o.Transitions &&

@@ -127,8 +127,8 @@ type Result struct {
 	SearchedBound float64
 }
 
-// ErrNotLocal is returned when Garg and Waldecker's algorithm is asked for a
-// predicate that is no conjunction of 1-local predicates.
+// ErrNotLocal is returned when Garg and Waldecker's algorithm is given a predicate that is no
+// conjunction of 1-local predicates.
 var ErrNotLocal = errors.New("the predicate is not a conjunction of 1-local predicates, which " +
 	"Garg and Waldecker's algorithm needs")
 

@@ -58,8 +58,8 @@ type Options struct {
 	// for systems with slow transitions: the searches also have bounds that do not depend on the
 	// machine.
 	MinimizeTime time.Duration
-	// Shared says that other explorations use the system at the same time, so that what
-	// it counts ([system.Counting]) must not be asked for.
+	// Shared says that other explorations use the system at the same time, so that what it
+	// counts ([system.Counting]) must not be read.
 	Shared bool
 	// Turn, if not nil, is called by each worker before it continues, after at most
 	// [TurnStates] states or events. It can work on something else meanwhile, or keep the

@@ -19,10 +19,10 @@ type Mode struct {
 	Asked string
 	// Summary, if not empty, makes Name a value of -search and says what it is.
 	Summary string
-	// Temporal modes check temporal properties, and are asked for by -ltl and by
-	// naming one of their reductions.
+	// Temporal modes check temporal properties, and are selected by -ltl and by naming one of
+	// their reductions.
 	Temporal bool
-	// Default is the mode that works if none is asked for.
+	// Default is the mode that is used if none is selected.
 	Default bool
 	// Rank is the place in the help.
 	Rank int

@@ -96,7 +96,7 @@ func (k *Keeper) Write(save func(w io.Writer) error) {
 }
 
 // WriteWith is Write for a checkpoint that names files: while the exploration continues, files
-// brings them to where they are kept, and after is told whether the checkpoint counts.
+// brings them to where they are kept, and after is called with whether the checkpoint is valid.
 func (k *Keeper) WriteWith(save func(w io.Writer) error, files func() error,
 	after func(counts bool)) {
 	<-k.done

@@ -66,7 +66,7 @@ type Status struct {
 	Reason  string   `json:"reason"`
 	Error   string   `json:"error"`
 	Figures []Figure `json:"figures"`
-	// Found are the headlines of what was found; the documents are asked for apart.
+	// Found are the headlines of what was found; the documents are requested separately.
 	Found []string `json:"found"`
 }
 

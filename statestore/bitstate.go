@@ -11,7 +11,7 @@ import (
 // many by default).
 //
 // The bits of a state are in one word. One atomic or sets them all and reports whether one was
-// missing, so that of workers that insert equal states exactly one is told that the state is
+// missing, so of several workers that insert equal states, exactly one learns that the state is
 // new, and a state costs one cache miss. The words do not fill evenly, so some more states are
 // omitted than in a filter whose bits are anywhere; OmissionProbability accounts for that.
 type bitstateStore struct {

@@ -479,7 +479,7 @@ func (p *plainStore) readStates(r *stateReader) {
 		return
 	}
 	p.arena.kept = kept
-	// Nearly each entry takes a cache miss, so memory is asked for some entries ahead.
+	// Nearly every entry takes a cache miss, so memory is prefetched some entries ahead.
 	var waiting [16]struct {
 		s *slab[uint64]
 		e uint64

@@ -69,7 +69,8 @@ type table struct {
 	shards[uint64]
 	lowBits int
 	low     uint64 // mask of the low part
-	// What memory huge pages have been asked for, see advise: numbers of arenas and pages.
+	// The memory for which huge pages have been requested, see advise: numbers of arenas and
+	// pages.
 	advised, collapsed sync.Map
 }
 

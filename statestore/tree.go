@@ -16,10 +16,9 @@ import (
 //
 // # Parents
 //
-// A parent is told by the highest fragBits bits of its own mixed key. Those of
-// its key that have the same are the candidates, one in 1<<fragBits of all
-// states; they stand together in the table. A position in the table would be
-// exact, but positions change when a shard grows.
+// A parent is identified by the highest fragBits bits of its own mixed key. Those of its key
+// that have the same are the candidates, one in 1<<fragBits of all states; they stand together
+// in the table. A position in the table would be exact, but positions change when a shard grows.
 type treeStore struct {
 	ledger *ledger
 	most   int // samples of a length; see Options.Samples

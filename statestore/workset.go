@@ -220,7 +220,7 @@ func (w *WorkSet) Get(worker int) *Batch {
 	return b
 }
 
-// Put gives back a batch that worker has worked through.
+// Put returns a batch that worker has finished.
 func (w *WorkSet) Put(worker int, b *Batch) {
 	b.reset()
 	w.account(b)

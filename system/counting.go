@@ -15,8 +15,8 @@ import (
 // So whatever has a count was executed in some reachable state. Whether something without a count
 // cannot be executed is for the engine to say ([engine.Preserved]).
 type Counting interface {
-	// Executed returns the counts of all machines of the system, with what
-	// AddExecuted was told. It must not be called while a machine is at work.
+	// Executed returns the counts of all machines of the system, with what AddExecuted was told.
+	// It must not be called while a machine is running.
 	Executed() []uint64
 	// AddExecuted adds what another process has counted.
 	AddExecuted(counts []uint64)
@@ -54,8 +54,8 @@ func (c *Counters) CountMachine() []uint64 {
 	return own
 }
 
-// CountLater is called by a machine that does not add all it counts to its counters at once:
-// add does, and is called when no machine is at work.
+// CountLater is called by a machine that does not add all it counts to its counters at once: add
+// does, and is called when no machine is running.
 func (c *Counters) CountLater(add func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -110,7 +110,7 @@ type Config struct {
 	Runs    int    // computations for each cell
 	Seed    uint64 // of the first
 	Workers int    // computations at the same time
-	// Progress is told what comes next.
+	// Progress is called with what comes next.
 	Progress func(string)
 
 	mu    sync.Mutex

@@ -110,7 +110,7 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s: %w", inputs[0].Name, computation.ErrEmpty)
 	}
-	// What was skipped while reading is told with the first execution.
+	// What was skipped while reading is reported with the first execution.
 	first := out[0].Repairs
 	first.Issues = append(b.issues.list.Issues, first.Issues...)
 	first.More += b.issues.list.More

@@ -264,7 +264,7 @@ func (j *Journal) replayLine(n int, text []byte, cfg Config) error {
 	return j.replayEvent(&l)
 }
 
-// replayEvent takes up an event; what it cannot be is an error of the type damaged.
+// replayEvent replays an event; an impossible one is an error of the type damaged.
 func (j *Journal) replayEvent(l *journalLine) error {
 	e, err := j.m.fromEvent(l.Event)
 	if err != nil {

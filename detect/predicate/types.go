@@ -402,8 +402,8 @@ func needs(n *Node, types []operandType, need class, what string) *wrong {
 	return nil
 }
 
-// compared reports operands of a comparison that can have two types, or a type
-// without the order that is asked for.
+// compared reports operands of a comparison that can have two types, or a type without the
+// required order.
 func compared(n *Node, kids [][]operandType) *wrong {
 	types := distinct(n, kids)
 	switch n.Op {

@@ -19,9 +19,8 @@ type RandomConfig struct {
 
 var variableNames = []string{"x", "y", "z", "u", "v", "w"}
 
-// Random returns a random computation with processes p1, p2, ..., whose
-// variables are x, y, z, u, v, w, as many as asked for: the first is a boolean,
-// the others are integers.
+// Random returns a random computation with processes p1, p2, ..., whose variables are x, y, z,
+// u, v, w, as many as requested: the first is a boolean, the others are integers.
 func Random(rng *rand.Rand, cfg RandomConfig) *computation.Computation {
 	r := NewRecorder(Names("p", cfg.Processes))
 	value := func(v int) computation.Value {

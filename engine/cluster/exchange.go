@@ -90,7 +90,7 @@ type Options struct {
 	// Parts is the number of parts of the covered set, 0 for one on each rank.
 	// Part i is on the rank i modulo the number of ranks.
 	Parts int
-	// Division says which part a state belongs to; nil stands for the zero Division.
+	// Division says which part a state belongs to; nil means the zero Division.
 	Division *division.Division
 	// PauseAfter, if not 0, is when rank 0 lets the search pause.
 	PauseAfter time.Duration
@@ -122,7 +122,7 @@ const (
 	// The speaking goroutine sleeps between minSleep and maxSleep when there is
 	// nothing to do.
 	minSleep, maxSleep = 20 * time.Microsecond, time.Millisecond
-	// limitEvery is how often figures are asked for because of a limit.
+	// limitEvery is how often figures are requested because of a limit.
 	limitEvery = 5 * time.Millisecond
 )
 

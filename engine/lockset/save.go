@@ -147,8 +147,8 @@ func (s *System) adopt(n *numbers) error {
 	return nil
 }
 
-// recall takes up what keep has returned, in place of what the system knows. It comes before
-// any machine is made. The error says that it is not of this system.
+// recall restores what keep has returned, in place of what the system knows. It comes before any
+// machine is made. The error says that it is not of this system.
 func (s *System) recall(k *kept) error {
 	if len(k.Merged) != len(s.merged) {
 		return fmt.Errorf("%d locations, not %d", len(k.Merged), len(s.merged))
@@ -260,7 +260,7 @@ func keeping(c *engine.Checkpoint, state func() *kept) *engine.Checkpoint {
 	return &own
 }
 
-// firstPart returns what is in the first part that a rank takes up.
+// firstPart returns the content of the first part that a rank restores.
 func firstPart(from *engine.Parts, rank int) (*keptPart, *numbers, error) {
 	f, err := from.Open(search.FirstPart(rank, from.From))
 	if err != nil {

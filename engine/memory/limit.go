@@ -1,12 +1,11 @@
 // Package memory keeps the process within a limit of memory while a search
 // runs, as the operating system counts it: the resident set.
 //
-// The runtime's own limit (debug.SetMemoryLimit) is a wish and knows nothing of
-// the program's code and the stacks of the system; a store that doubles a table
-// knows nothing of the rest. So three things work together: the garbage
-// collector is told to keep less garbage, the store gets a share of what is
-// left, and the resident set is watched. Near the limit a collection is tried
-// before the search has to end.
+// The runtime's own limit (debug.SetMemoryLimit) is a wish and knows nothing of the program's
+// code and the stacks of the system; a store that doubles a table knows nothing of the rest. So
+// three things work together: the garbage collector keeps less garbage, the store gets a share
+// of what is left, and the resident set is watched. Near the limit a collection is tried before
+// the search has to end.
 package memory
 
 import (

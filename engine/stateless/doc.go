@@ -152,7 +152,7 @@
 // it has none (path.sleepOn). What is inserted has the room that it has where it is inserted
 // (measure), less what goes before it in the tree (spend).
 //
-// covers is the one place where more than a pair is asked for: that nothing behind an event can
+// covers is the one place where more than a pair matters: that nothing behind an event can
 // matter to T(Z). With room that ends, equal operations there can, so that such a T(Z) is
 // evaluated with them.
 //

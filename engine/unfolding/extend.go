@@ -25,8 +25,8 @@ type worker struct {
 	seen  map[string]bool // events of further alternatives, and where they were looked for
 	key   []byte
 
-	// The transition that is being put together: its thread's condition, the
-	// conditions of the locations that were asked for, and their values.
+	// The transition that is being put together: its thread's condition, the conditions of the
+	// requested locations, and their values.
 	thread uint32
 	local  uint32
 	path   []uint32

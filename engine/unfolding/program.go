@@ -367,7 +367,7 @@ type runner struct {
 	asked  []asked
 }
 
-// asked is a location that a transition asked for.
+// asked is a location that a transition has read.
 type asked struct {
 	known
 	name  system.Loc

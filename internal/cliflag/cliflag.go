@@ -75,9 +75,8 @@ func (f *Set) Current(args []string) []string {
 	return args
 }
 
-// Parse parses the arguments and returns those that are not flags: all that
-// stand behind "--" are not. The error is flag.ErrHelp if help was asked for,
-// and otherwise a mistake in words.
+// Parse parses the arguments and returns those that are not flags: everything after "--" is not.
+// The error is flag.ErrHelp if help was requested, and otherwise a mistake in words.
 func (f *Set) Parse(args []string) ([]string, error) {
 	args = f.definitions(f.Current(args))
 	var files []string

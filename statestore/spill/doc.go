@@ -38,9 +38,8 @@
 // a list of them, and the files under a second name beside the checkpoint ([Dir.Keep]), where
 // they outlive the process, and are synced. They take no space of their own until the search has
 // merged or read them. Where the checkpoint is on another file system they are copied, each
-// once. What is taken up again is read as a whole before: [Set.Restore]. The processes of a
-// search on several ranks give their files different numbers ([Dir.Number]), so that one can
-// take up those of many.
+// once. [Set.Restore] first reads the whole set. The processes of a search on several ranks give
+// their files different numbers ([Dir.Number]), so that one can take up those of many.
 //
 // # Why not a library
 //

@@ -35,8 +35,7 @@ func Hash(s []uint64) uint64 {
 // Shard returns the part of a set that states with a hash belong to.
 func Shard(hash uint64) int { return int(hash >> (64 - shardBits)) }
 
-// Entry is a state that is to be asked for or added. The state itself is in a
-// store in memory.
+// Entry is a state to be looked up or added. The state itself is in a store in memory.
 type Entry struct {
 	Hash uint64
 	Ref  statestore.Ref

@@ -65,7 +65,7 @@ type Options struct {
 	Export func(dst, s system.State) system.State
 	// Stopped, if not nil, tells that Choose is to return soon.
 	Stopped func() bool
-	// Examples is how many states of a length make a shape; 0 stands for 512.
+	// Examples is how many states of a length make a shape; 0 means 512.
 	Examples int
 
 	seed uint64 // other samples for each

@@ -155,7 +155,7 @@ func (d *Division) Valid(n int) bool {
 	return true
 }
 
-// Words returns which words of a state decide on its part of n; nil stands for all.
+// Words returns which words of a state decide on its part of n; nil means all.
 func (d *Division) Words(n int) []bool {
 	if !d.ByFields(n) {
 		return nil
