@@ -111,51 +111,6 @@ func (a *Automaton) Accepts(w ltl.Lasso) (bool, error) {
 	}), nil
 }
 
-// Disjoint reports whether no word is accepted by both a and b. Atoms are
-// identified by name. An error says that there are more than MaxAtoms together.
-func Disjoint(a, b *Automaton) (bool, error) {
-	atoms := append([]string(nil), a.Atoms...)
-	index := map[string]int{}
-	for i, name := range atoms {
-		index[name] = i
-	}
-	position := make([]int, len(b.Atoms))
-	for i, name := range b.Atoms {
-		j, ok := index[name]
-		if !ok {
-			j = len(atoms)
-			atoms = append(atoms, name)
-		}
-		position[i] = j
-	}
-	if len(atoms) > MaxAtoms {
-		return false, fmt.Errorf("buchi: the two automata have %d atoms, at most %d are possible",
-			len(atoms), MaxAtoms)
-	}
-	out := make([][]Transition, len(b.Out))
-	for q, ts := range b.Out {
-		for _, t := range ts {
-			out[q] = append(out[q],
-				Transition{Label{permute(t.Label.Pos, position), permute(t.Label.Neg, position)},
-					t.Dst})
-		}
-	}
-	n := len(b.Out)
-	found := acceptingCycle(len(a.Out)*n, []int{a.Init*n + b.Init}, 3,
-		func(v int, yield func(int, uint64)) {
-			p, q := v/n, v%n
-			marks := mark(a.Accepting[p], 1) | mark(b.Accepting[q], 2)
-			for _, t := range a.Out[p] {
-				for _, u := range out[q] {
-					if (t.Label.Pos|u.Label.Pos)&(t.Label.Neg|u.Label.Neg) == 0 {
-						yield(t.Dst*n+u.Dst, marks)
-					}
-				}
-			}
-		})
-	return !found, nil
-}
-
 // String lists the states with their transitions, one a line; the initial state
 // comes first and accepting ones have a star.
 func (a *Automaton) String() string {
@@ -177,44 +132,6 @@ func (a *Automaton) String() string {
 
 func (a *Automaton) atomText(i int) string { return ltl.Atom(a.Atoms[i]).String() }
 
-// A GeneralisedTransition has, beside its label, the acceptance sets that it belongs to.
-type GeneralisedTransition struct {
-	Label Label
-	Sets  uint64 // bit i: in acceptance set i
-	Dst   int
-}
-
-// Generalised is a transition-based generalized Büchi automaton: it accepts a
-// word if one of its runs takes transitions of each acceptance set infinitely often.
-// Otherwise it is as Automaton.
-type Generalised struct {
-	Atoms []string
-	Init  int
-	Sets  int // the number of acceptance sets, at most 64; with none every run accepts
-	Out   [][]GeneralisedTransition
-}
-
-// States returns the number of states.
-func (g *Generalised) States() int { return len(g.Out) }
-
-// Accepts reports whether g accepts the word w; errors as for Automaton.Accepts.
-func (g *Generalised) Accepts(w ltl.Lasso) (bool, error) {
-	letters, err := translateLetters(w, g.Atoms)
-	if err != nil {
-		return false, err
-	}
-	n := len(letters)
-	return acceptingCycle(len(g.Out)*n, []int{g.Init * n}, allSets(g.Sets),
-		func(v int, yield func(int, uint64)) {
-			q, i := v/n, v%n
-			for _, t := range g.Out[q] {
-				if t.Label.Matches(letters[i]) {
-					yield(t.Dst*n+lassoSuccessor(i, w), t.Sets)
-				}
-			}
-		}), nil
-}
-
 func allSets(n int) uint64 { return 1<<n - 1 }
 
 func mark(set bool, m uint64) uint64 {
@@ -222,15 +139,6 @@ func mark(set bool, m uint64) uint64 {
 		return m
 	}
 	return 0
-}
-
-// permute moves bit i of set to position[i].
-func permute(set uint64, position []int) uint64 {
-	var r uint64
-	for ; set != 0; set &= set - 1 {
-		r |= 1 << position[bits.TrailingZeros64(set)]
-	}
-	return r
 }
 
 // translateLetters returns stem and loop of w as letters over the given atoms.

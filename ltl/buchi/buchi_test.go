@@ -53,8 +53,7 @@ func randomWord(r *rand.Rand, atoms int) ltl.Lasso {
 	return w
 }
 
-// The automaton accepts a word if and only if the formula holds on it, for
-// the result and for the generalized automaton before it; and no word is
+// The automaton accepts a word if and only if the formula holds on it, and no word is
 // accepted by the automata of both a formula and its negation.
 func TestRandomFormulas(t *testing.T) {
 	n := sample.Of(60, 200, 4000)
@@ -65,13 +64,9 @@ func TestRandomFormulas(t *testing.T) {
 		f := randomFormula(r, 1+r.IntN(11), atoms, r.IntN(2) == 0)
 		o := Options{Atoms: atomNames[:atoms]}
 		a, b := mustTranslate(t, f, o), mustTranslate(t, ltl.Not(f), o)
-		g, err := TranslateGeneralised(f, o)
-		if err != nil {
-			t.Fatalf("%s: %v", f, err)
-		}
 		states += a.States()
-		if disjoint, err := Disjoint(a, b); !disjoint || err != nil {
-			t.Fatalf("%s and its negation: disjoint %v, %v", f, disjoint, err)
+		if apart, err := disjoint(a, b); !apart || err != nil {
+			t.Fatalf("%s and its negation: disjoint %v, %v", f, apart, err)
 		}
 		for range 40 {
 			w := randomWord(r, atoms)
@@ -83,13 +78,8 @@ func TestRandomFormulas(t *testing.T) {
 			if want {
 				accepted++
 			}
-			for name, accepts := range map[string]func(ltl.Lasso) (bool, error){
-				"automaton": a.Accepts, "generalised automaton": g.Accepts,
-			} {
-				if got, err := accepts(w); got != want || err != nil {
-					t.Fatalf("%s is %v on %v, the %s says %v, %v\n%s", f, want, w, name, got, err,
-						a)
-				}
+			if got, err := a.Accepts(w); got != want || err != nil {
+				t.Fatalf("%s is %v on %v, the automaton says %v, %v\n%s", f, want, w, got, err, a)
 			}
 			if got, err := b.Accepts(w); got == want || err != nil {
 				t.Fatalf("!(%s) is %v on %v, the automaton says %v, %v\n%s", f, !want, w, got, err,
@@ -113,8 +103,8 @@ func TestPatternsOnWords(t *testing.T) {
 	for _, section := range sections {
 		for _, f := range formulas[section] {
 			a, b := mustTranslate(t, f, Options{}), mustTranslate(t, ltl.Not(f), Options{})
-			if disjoint, err := Disjoint(a, b); !disjoint || err != nil {
-				t.Fatalf("%s and its negation: disjoint %v, %v", f, disjoint, err)
+			if apart, err := disjoint(a, b); !apart || err != nil {
+				t.Fatalf("%s and its negation: disjoint %v, %v", f, apart, err)
 			}
 			for range words {
 				w := randomWord(r, 2)

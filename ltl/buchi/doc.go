@@ -26,8 +26,7 @@
 //  3. States without accepting runs go (strongly connected components), superfluous acceptance
 //     sets and marks go, and the quotient by direct and reverse simulation is taken until nothing
 //     changes: Etessami and Holzmann, "Optimizing Büchi automata" (CONCUR 2000); Somenzi and
-//     Bloem, "Efficient Büchi automata from LTL formulae" (CAV 2000). TranslateGeneralised stops
-//     here.
+//     Bloem, "Efficient Büchi automata from LTL formulae" (CAV 2000).
 //  4. Only now acceptance is degeneralised and put on states, one component at a time, with the
 //     best order of the sets: Gastin and Oddoux (CAV 2001) for degeneralising late, Giannakopoulou
 //     and Lerda (FORTE 2002) for the levels, Babiak, Badie, Duret-Lutz, Kretinsky and Strejcek
@@ -68,6 +67,5 @@
 //
 // There is no maintained Go library that translates LTL. Spot (C++), LTL3BA (C++) and Owl (Java)
 // do, but would have to be installed beside a tool that is one static binary, and would be
-// called through a process. WriteHOA gives their common format, so that each can check the
-// other.
+// called through a process.
 package buchi

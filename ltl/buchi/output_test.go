@@ -1,14 +1,12 @@
 package buchi
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,8 +17,7 @@ import (
 	"cpor/testkit/ltltest"
 )
 
-// Each formula of the golden file with its automaton as text and in HOA, state-based and
-// generalised.
+// Each formula of the golden file with its automaton as text.
 func TestGolden(t *testing.T) {
 	var out strings.Builder
 	for _, s := range []string{
@@ -34,24 +31,11 @@ func TestGolden(t *testing.T) {
 			f = ltltest.MustParse(t, s)
 		}
 		a := mustTranslate(t, f, Options{})
-		g, err := TranslateGeneralised(f, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		var strengths []string
 		for _, k := range a.Strengths() {
 			strengths = append(strengths, k.String())
 		}
 		fmt.Fprintf(&out, "# %s\n%s(%s)\n", f, a, strings.Join(strengths, ", "))
-		for _, write := range []func() error{
-			func() error { return a.WriteHOA(&out, f.String()) }, func() error {
-				return g.WriteHOA(&out, f.String())
-			},
-		} {
-			if err := write(); err != nil {
-				t.Fatal(err)
-			}
-		}
 		fmt.Fprintln(&out)
 	}
 	path := filepath.Join("testdata", "automata.golden")
@@ -67,105 +51,6 @@ func TestGolden(t *testing.T) {
 	if out.String() != string(want) {
 		t.Errorf("automata differ from %s (go test -update writes it anew):\n%s", path,
 			out.String())
-	}
-}
-
-// readHOA reads back what WriteHOA wrote, by the format's grammar as far as it is used.
-func readHOA(text string) (*Generalised, []uint64, error) {
-	g := &Generalised{}
-	var stateSets []uint64
-	sets := func(s string) uint64 {
-		var r uint64
-		for _, n := range strings.Fields(strings.Trim(s, "{}")) {
-			i, _ := strconv.Atoi(n)
-			r |= 1 << i
-		}
-		return r
-	}
-	sc := bufio.NewScanner(strings.NewReader(text))
-	body := false
-	for sc.Scan() {
-		line := sc.Text()
-		key, value, _ := strings.Cut(line, ": ")
-		switch {
-		case line == "--BODY--":
-			body = true
-		case line == "--END--":
-			return g, stateSets, nil
-		case !body && key == "Start":
-			g.Init, _ = strconv.Atoi(value)
-		case !body && key == "AP":
-			n, rest, _ := strings.Cut(value, " ")
-			for rest != "" {
-				quoted, err := strconv.QuotedPrefix(rest)
-				if err != nil {
-					return nil, nil, err
-				}
-				name, _ := strconv.Unquote(quoted)
-				g.Atoms = append(g.Atoms, name)
-				rest = strings.TrimPrefix(rest[len(quoted):], " ")
-			}
-			if n != fmt.Sprint(len(g.Atoms)) {
-				return nil, nil, fmt.Errorf("%s atoms announced in %s", n, line)
-			}
-		case !body && key == "Acceptance":
-			g.Sets, _ = strconv.Atoi(strings.Fields(value)[0])
-		case body && key == "State":
-			_, marks, _ := strings.Cut(value, " ")
-			stateSets = append(stateSets, sets(marks))
-			g.Out = append(g.Out, nil)
-		case body:
-			label, rest, _ := strings.Cut(strings.TrimPrefix(line, "["), "] ")
-			dst, marks, _ := strings.Cut(rest, " ")
-			tr := GeneralisedTransition{Sets: sets(marks)}
-			tr.Dst, _ = strconv.Atoi(dst)
-			for _, lit := range strings.Split(label, "&") {
-				if i, err := strconv.Atoi(strings.TrimPrefix(lit, "!")); err == nil &&
-					lit[0] == '!' {
-					tr.Label.Neg |= 1 << i
-				} else if err == nil {
-					tr.Label.Pos |= 1 << i
-				} else if lit != "t" {
-					return nil, nil, err
-				}
-			}
-			g.Out[len(g.Out)-1] = append(g.Out[len(g.Out)-1], tr)
-		}
-	}
-	return nil, nil, errors.New("no end")
-}
-
-func TestHOAReadsBack(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	for range 200 {
-		f := randomFormula(r, 1+r.IntN(8), 3, true)
-		a := mustTranslate(t, f, Options{})
-		g, err := TranslateGeneralised(f, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b, c strings.Builder
-		if err := errors.Join(a.WriteHOA(&b, f.String()), g.WriteHOA(&c, "")); err != nil {
-			t.Fatal(err)
-		}
-		h, states, err := readHOA(b.String())
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, b.String())
-		}
-		back := &Automaton{Atoms: h.Atoms, Init: h.Init, Out: make([][]Transition, len(h.Out))}
-		for q, ts := range h.Out {
-			back.Accepting = append(back.Accepting, states[q] == 1)
-			for _, tr := range ts {
-				back.Out[q] = append(back.Out[q], Transition{tr.Label, tr.Dst})
-			}
-		}
-		if back.String() != a.String() {
-			t.Fatalf("%s\nread back as\n%s", a, back)
-		}
-		h, _, err = readHOA(c.String())
-		if err != nil || h.Sets != g.Sets || fmt.Sprint(h.Out) != fmt.Sprint(g.Out) {
-			t.Fatalf("%v\nread back as\n%v, %v", g, h, err)
-		}
 	}
 }
 
@@ -203,11 +88,11 @@ func TestAtomsOption(t *testing.T) {
 			}
 		}
 	}
-	if disjoint, err := Disjoint(a, b); !disjoint || err != nil {
-		t.Errorf("disjoint %v, %v", disjoint, err)
+	if apart, err := disjoint(a, b); !apart || err != nil {
+		t.Errorf("disjoint %v, %v", apart, err)
 	}
-	if disjoint, err := Disjoint(a, mustTranslate(t, f, Options{})); disjoint || err != nil {
-		t.Errorf("disjoint from itself %v, %v", disjoint, err)
+	if apart, err := disjoint(a, mustTranslate(t, f, Options{})); apart || err != nil {
+		t.Errorf("disjoint from itself %v, %v", apart, err)
 	}
 }
 
@@ -257,18 +142,13 @@ func TestErrors(t *testing.T) {
 		if testing.Short() && c.f.Size() > 60 {
 			continue // seconds until it is given up
 		}
-		for _, translate := range []func() error{
-			func() error { _, err := Translate(c.f, c.o); return err },
-			func() error { _, err := TranslateGeneralised(c.f, c.o); return err },
-		} {
-			err := translate()
-			if !errors.As(err, c.want) || !strings.Contains(err.Error(), c.msg) {
-				t.Errorf("%s: error %v, want a %T with %q", c.name, err, c.want, c.msg)
-			}
+		_, err := Translate(c.f, c.o)
+		if !errors.As(err, c.want) || !strings.Contains(err.Error(), c.msg) {
+			t.Errorf("%s: error %v, want a %T with %q", c.name, err, c.want, c.msg)
 		}
 	}
 	a, b := mustTranslate(t, disjunction(64), Options{}), mustTranslate(t, ltl.Atom("z"), Options{})
-	if _, err := Disjoint(a, b); err == nil {
+	if _, err := disjoint(a, b); err == nil {
 		t.Error("65 atoms together: no error")
 	}
 	for _, w := range []ltl.Lasso{{Atoms: []string{"z"}},
@@ -359,7 +239,7 @@ func TestFairnessAssumptions(t *testing.T) {
 			a := mustTranslate(t, f, o)
 			b, err := Translate(ltl.Not(f), o)
 			if err == nil {
-				if disjoint, _ := Disjoint(a, b); !disjoint {
+				if apart, _ := disjoint(a, b); !apart {
 					t.Fatalf("%s: accepts words that its negation accepts", f)
 				}
 			}

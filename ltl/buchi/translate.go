@@ -66,26 +66,6 @@ func Translate(f ltl.Formula, o Options) (*Automaton, error) {
 	return t.automaton(g)
 }
 
-// TranslateGeneralised returns a transition-based generalized Büchi automaton for f: the stage
-// before the degeneralisation. Errors as for Translate.
-func TranslateGeneralised(f ltl.Formula, o Options) (*Generalised, error) {
-	t, err := newTranslation(f, o)
-	if err != nil {
-		return nil, err
-	}
-	gs, err := t.generalised(t.f)
-	if err != nil {
-		return nil, err
-	}
-	best := gs[0]
-	for _, g := range gs[1:] {
-		if smaller(g, best) {
-			best = g
-		}
-	}
-	return t.export(best)
-}
-
 // translation is the state of one call of Translate.
 type translation struct {
 	atoms     []string
@@ -364,20 +344,6 @@ func (t *translation) automaton(g *graph) (*Automaton, error) {
 		for _, e := range es {
 			for _, cube := range t.m.SumOfProducts(e.label) {
 				a.Out[q] = append(a.Out[q], Transition{t.label(cube), e.dst})
-			}
-		}
-	}
-	return a, t.full("labels")
-}
-
-func (t *translation) export(g *graph) (*Generalised, error) {
-	a := &Generalised{Atoms: t.atoms, Init: g.init, Sets: g.sets,
-		Out: make([][]GeneralisedTransition, len(g.out))}
-	t.allow()
-	for q, es := range g.out {
-		for _, e := range es {
-			for _, cube := range t.m.SumOfProducts(e.label) {
-				a.Out[q] = append(a.Out[q], GeneralisedTransition{t.label(cube), e.acc, e.dst})
 			}
 		}
 	}
