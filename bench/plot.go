@@ -51,8 +51,8 @@ type Part struct {
 	Values []float64 // one for each bar
 }
 
-// palette is Okabe and Ito's, which the color-blind can tell apart, and which
-// differs in lightness when it is printed in grey.
+// palette is Okabe and Ito's, which the color-blind can tell apart, and which differs in
+// lightness when it is printed in gray.
 var palette = []color.NRGBA{
 	{0xD5, 0x5E, 0x00, 0xFF}, // vermilion
 	{0x00, 0x72, 0xB2, 0xFF}, // blue
@@ -63,7 +63,7 @@ var palette = []color.NRGBA{
 	{0x99, 0x99, 0x99, 0xFF}, // grey
 }
 
-// grey is the number of the palette's grey.
+// grey is the number of the palette's gray.
 const grey = 6
 
 var (

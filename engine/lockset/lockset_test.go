@@ -99,8 +99,8 @@ func messages(t *testing.T, sys *lockset.System, r *search.Result) []string {
 	return vs
 }
 
-// The example of section 7 of Stoller's paper: Eraser's treatment of
-// initialisation lets the reduced search miss that v is not protected.
+// The example of section 7 of Stoller's paper: Eraser's treatment of initialization lets the
+// reduced search miss that v is not protected.
 const eraserMisses = `
 comm var dummy bool
 semaphore sem

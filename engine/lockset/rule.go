@@ -130,7 +130,7 @@ func (c *cache) next(r Rule, class system.Class, init int, w word, a access) (wo
 		case o.thread == a.thread:
 			return exclusive(c.intersect(o.held, a.held), written), fine
 		case r == LD:
-			// What the first thread did was initialisation.
+			// What the first thread did was initialization.
 			return c.shared(a.held, a.write)
 		}
 		return c.shared(c.intersect(o.held, a.held), written)

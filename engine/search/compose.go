@@ -29,7 +29,7 @@ type setup struct {
 // Run searches the system sys with the expanders that newExpander makes.
 //
 // It ends when everything is covered, at the first violation (unless Options.All), at a limit of
-// the options, or when ctx is cancelled, and in each case returns what it has found so far. An
+// the options, or when ctx is canceled, and in each case returns what it has found so far. An
 // error is either an *engine.OptionError, with a nil result, or it means that the tool itself
 // failed: a panic, or a trace that does not replay. The result is then what was known at that
 // time. On several ranks, a [cluster.Left] is an error that the other ranks do not know.

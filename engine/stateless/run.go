@@ -25,7 +25,7 @@ const (
 )
 
 // Run searches the system sys without storing states. It ends when everything is explored, at
-// the first violation (unless Options.All), at a limit, or when ctx is cancelled, and in each
+// the first violation (unless Options.All), at a limit, or when ctx is canceled, and in each
 // case returns what it has found so far. An error is either an *engine.OptionError, with a nil
 // result, or it means that the tool itself failed: a panic, or a trace that does not replay.
 func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {

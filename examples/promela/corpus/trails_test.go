@@ -26,9 +26,9 @@ func replayed(r *Run, file string) (*frontend.Program, error) {
 	)
 }
 
-// TestTrails exchanges trails with SPIN for each run that violates something: what cpor
-// has found is replayed by spin -t, and what SPIN's verifier has found, with and without its
-// optimisations, is shown as the same.
+// TestTrails exchanges trails with SPIN for each run that violates something: what cpor has
+// found is replayed by spin -t, and what SPIN's verifier has found, with and without its
+// optimizations, is shown as the same.
 func TestTrails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles SPIN's verifiers")

@@ -10,8 +10,8 @@ import (
 	"cpor/trace"
 )
 
-// A goroutine of an initialiser that continues forever and looks at the clock, so that
-// states do not come again.
+// A goroutine of an initializer that continues forever and looks at the clock, so that states do
+// not come again.
 const tailPrograms = `package m
 
 import (

@@ -61,11 +61,11 @@
 //
 // # Executions begin equal
 //
-// Either the process forks for each execution ([Fork]), with what the initialisers of packages
+// Either the process forks for each execution ([Fork]), with what the initializers of packages
 // have left; the child has one thread. Or the test runs again in the same process ([Repeat]):
 // the instrumentation sees every write, and a write to memory that existed before the execution
-// sets [Execution.WroteOutside]. Then the process is given up, and the next one forks. What
-// the instrumentation does not see (assembly, the run-time's own maps) writes to memory of the
+// sets [Execution.WroteOutside]. Then the process is given up, and the next one forks. What the
+// instrumentation does not see (assembly, the run-time's own maps) writes to memory of the
 // program only in operations that report the write.
 //
 // # Why answers are sound

@@ -91,9 +91,9 @@ type Options struct {
 // ErrEndless is the error for an execution that was cut off after Options.MaxSteps.
 var ErrEndless = errors.New("an execution takes so many steps that it may have no end")
 
-// New returns the system of a program of which open makes processes. It runs it once; if what that
-// tells does not fit together, there is nothing to search, see [System.Broken]. Close ends the
-// processes. When ctx is cancelled, a step that needs an execution panics with a *[Stop].
+// New returns the system of a program of which open makes processes. It runs it once; if what
+// that tells does not fit together, there is nothing to search, see [System.Broken]. Close ends
+// the processes. When ctx is canceled, a step that needs an execution panics with a *[Stop].
 func New(ctx context.Context, open func() (native.Process, error), names Names, o Options) (*System,
 	error) {
 	s := &System{program: &program{ctx: ctx, open: open, names: names, o: o,
