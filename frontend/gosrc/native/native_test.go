@@ -276,6 +276,7 @@ const various = `package a
 
 import (
 	"os"
+	"reflect"
 	"sync"
 	"syscall"
 	"testing"
@@ -344,6 +345,17 @@ func TestHog(t *testing.T) {
 	}
 }
 
+func TestReflect(t *testing.T) {
+	var wg sync.WaitGroup
+	for _, f := range []any{func(int8, string) {}, func(int16, []string) {}} {
+		wg.Go(func() {
+			v := reflect.ValueOf(f)
+			v.Call([]reflect.Value{reflect.Zero(v.Type().In(0)), reflect.Zero(v.Type().In(1))})
+		})
+	}
+	wg.Wait()
+}
+
 func TestLeak(t *testing.T)  { go func() { select {} }() }
 func TestDead(t *testing.T)  { <-make(chan int) }
 func TestPanic(t *testing.T) { go func() { panic("boom") }() }
@@ -407,6 +419,7 @@ func TestEnds(t *testing.T) {
 		{"TestGlobal", native.Passed, "", 0, native.Fork, false},
 		{"TestRace", native.Crashed, "data race", 2, native.Repeat, false},
 		{"TestBytes", native.Passed, "", 0, native.Repeat, false},
+		{"TestReflect", native.Passed, "", 0, native.Fork, false},
 		{"TestHog", native.TooLarge, "memory", 1, native.Repeat, false},
 		{"TestLeak", native.Leak, "1 goroutine waits", 1, native.Repeat, false},
 		{"TestDead", native.Deadlock, "1 goroutine waits", 1, native.Repeat, false},
