@@ -338,6 +338,13 @@ func runReductionRow(ctx context.Context, s *Session, sp *spin, r *reductionRow,
 			if m.Status == Interrupted {
 				return false
 			}
+			if m.Status == Failed && m.Violated && w.entry != nil {
+				m.Status = Limited // all violations were asked for, so that a limit ended it
+				if verdict != nil && !*verdict {
+					s.Unexpected("%s: it found a violation, where there is none: %s", label,
+						m.Reason)
+				}
+			}
 			s.Record(m)
 			if tried[w.name] = m.Status != Done; tried[w.name] {
 				if m.Status == Limited || w.entry == nil || !refused[w.name] {

@@ -50,6 +50,11 @@ func TestReductions(t *testing.T) {
 				o.States = 4844
 			}
 		}, exitUnexpected, []string{"UNEXPECTED: ring_dkr, none: 4844 states, and 4845"}},
+		"a run is cut after a violation": {func(r Request, o *Outcome) {
+			if r.POR == "ample" && strings.HasSuffix(r.Model, "ring_dkr.pml") {
+				o.Status, o.Violated, o.Reason = Failed, true, "time-out after 10s; it found x"
+			}
+		}, exitUnexpected, []string{"UNEXPECTED: ring_dkr, ample: it found a violation", ">4845"}},
 		"a run is cut": {func(r Request, o *Outcome) {
 			if r.POR == "none" {
 				o.Status, o.Reason, o.States = Limited, "time-out after 10s", 1234
