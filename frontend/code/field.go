@@ -17,7 +17,7 @@ func (d Field) At() int { return 64*d.Word + d.Shift }
 
 // instructions are what is needed for values of one type.
 type instructions struct {
-	add, mul, and, or, shl, shrS, shrU wasm.Op
+	and, or, shl, shrS, shrU wasm.Op
 	// Whole bytes: without a sign, with one, stored.
 	load, loadS, store map[int]wasm.Access
 	width              int
@@ -25,14 +25,14 @@ type instructions struct {
 
 var of = map[wasm.Type]*instructions{
 	wasm.I32: {
-		wasm.I32Add, wasm.I32Mul, wasm.I32And, wasm.I32Or, wasm.I32Shl, wasm.I32ShrS, wasm.I32ShrU,
+		wasm.I32And, wasm.I32Or, wasm.I32Shl, wasm.I32ShrS, wasm.I32ShrU,
 		map[int]wasm.Access{8: wasm.I32Load8U, 16: wasm.I32Load16U, 32: wasm.I32Load},
 		map[int]wasm.Access{8: wasm.I32Load8S, 16: wasm.I32Load16S, 32: wasm.I32Load},
 		map[int]wasm.Access{8: wasm.I32Store8, 16: wasm.I32Store16, 32: wasm.I32Store},
 		32,
 	},
 	wasm.I64: {
-		wasm.I64Add, wasm.I64Mul, wasm.I64And, wasm.I64Or, wasm.I64Shl, wasm.I64ShrS, wasm.I64ShrU,
+		wasm.I64And, wasm.I64Or, wasm.I64Shl, wasm.I64ShrS, wasm.I64ShrU,
 		map[int]wasm.Access{8: wasm.I64Load8U, 16: wasm.I64Load16U, 32: wasm.I64Load32U,
 			64: wasm.I64Load},
 		map[int]wasm.Access{8: wasm.I64Load8S, 16: wasm.I64Load16S, 32: wasm.I64Load32S,

@@ -267,7 +267,6 @@ type fn struct {
 	free32  []wasm.Local
 	free64  []wasm.Local
 	rings   map[int]bool // that the segment may change
-	writes  bool
 
 	// Of the block that is being made:
 	words  uint64          // that it writes for sure

@@ -3,164 +3,14 @@ package machine
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"testing"
 
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
 	"cpor/frontend/source"
 	"cpor/system"
+	"cpor/testkit/systemtest"
 )
-
-// outcome is what a step of a state is to a search.
-type outcome struct {
-	thread  int
-	kind    system.Kind
-	atEnd   bool
-	alt     uint64
-	end     []uint64
-	failing bool
-}
-
-// maxCompared is how many alternatives of a step are compared.
-const maxCompared = 200
-
-// reference is all outcomes of a state by the machine, by thread; nil if there are too many.
-func reference(m *Machine, s system.State) [][]outcome {
-	m.Load(s)
-	all := make([][]outcome, m.NumThreads())
-	for t := range all {
-		for alt := uint64(0); ; {
-			mark := m.Mark()
-			out := m.Step(t, alt)
-			o := outcome{thread: t, kind: out.Kind, atEnd: out.AtEnd && out.Kind == system.Blocked,
-				alt: alt, failing: out.Violation != nil}
-			if out.Kind == system.Moved {
-				o.end = m.Encode(nil)
-			} else {
-				o.alt = 0
-			}
-			all[t] = append(all[t], o)
-			m.Rewind(mark)
-			if out.Kind != system.Moved || out.Next == 0 {
-				break
-			}
-			if len(all[t]) == maxCompared {
-				return nil
-			}
-			alt = out.Next
-		}
-	}
-	return all
-}
-
-// compare holds the machine code of a system to the machine in the states that can be reached, up
-// to a number of them. It returns how many threads the code was asked for and how many
-// it left.
-func compare(name string, sys *System, limit int) (steps, lefts int, err error) {
-	p := emit(sys)
-	if p == nil {
-		return 0, 0, nil
-	}
-	c, err := p.Start()
-	if err != nil {
-		return steps, lefts, fmt.Errorf("%s: %v", name, err)
-	}
-	ref := sys.newMachine()
-	counts := make([]uint64, sys.places)
-	x, err := c.New(counts, func() {})
-	if err != nil {
-		return steps, lefts, fmt.Errorf("%s: %v", name, err)
-	}
-	seen := map[string]bool{}
-	todo := sys.Initial()
-	for _, s := range todo {
-		seen[string(bytesOf(s))] = true
-	}
-	for len(todo) > 0 && limit > 0 {
-		limit--
-		s := todo[0]
-		todo = todo[1:]
-		clear(counts)
-		clear(ref.seen)
-		want := reference(ref, s)
-		if want == nil {
-			return steps, lefts, nil
-		}
-		if !x.Expand(s) {
-			return steps, lefts, fmt.Errorf(
-				"%s: a state of %d words was not expanded", name, len(s))
-		}
-		got := make([][]outcome, len(want))
-		lost := false
-		var n system.Successor
-		last := -1
-		for x.Next(&n) {
-			if n.Thread < last || n.Thread >= len(want) {
-				return steps, lefts, fmt.Errorf(
-					"%s: thread %d behind %d", name, n.Thread, last)
-			}
-			last = n.Thread
-			steps++
-			if n.Left {
-				lefts++
-				lost = true
-				got[n.Thread] = nil
-				continue
-			}
-			o := outcome{thread: n.Thread, kind: n.Kind}
-			if n.Kind == system.Moved {
-				o.alt, o.end = n.Alt, slices.Clone(n.End)
-				if len(s) <= 64 && len(n.End) == len(s) && n.Changed != 0 {
-					for w := range s {
-						if s[w] != n.End[w] && n.Changed>>w&1 == 0 {
-							return steps, lefts, fmt.Errorf(
-								"%s: thread %d alternative %d: word %d has changed in secret",
-								name, n.Thread, n.Alt, w)
-						}
-					}
-				}
-			} else {
-				o.atEnd = n.AtEnd
-			}
-			got[n.Thread] = append(got[n.Thread], o)
-		}
-		for u := range want {
-			for _, o := range want[u] {
-				if o.kind == system.Moved && !seen[string(bytesOf(o.end))] {
-					seen[string(bytesOf(o.end))] = true
-					todo = append(todo, o.end)
-				}
-			}
-			if got[u] == nil {
-				continue // left to the machine
-			}
-			if !slices.EqualFunc(got[u], want[u], func(a, b outcome) bool {
-				return a.thread == b.thread && a.kind == b.kind && a.atEnd == b.atEnd &&
-					a.alt == b.alt && a.failing == b.failing && slices.Equal(a.end, b.end)
-			}) {
-				return steps, lefts, fmt.Errorf(
-					"%s: thread %d in %x:\ncode      %v\nreference %v", name, u, s, got[u],
-					want[u])
-			}
-		}
-		if !lost && !slices.Equal(counts, ref.seen) {
-			return steps, lefts, fmt.Errorf(
-				"%s: in %x the code counts %v, the reference %v", name, s, counts, ref.seen)
-		}
-	}
-	return steps, lefts, nil
-}
-
-func bytesOf(s []uint64) []byte {
-	var b []byte
-	for _, w := range s {
-		for i := range 8 {
-			b = append(b, byte(w>>(8*i)))
-		}
-	}
-	return b
-}
 
 var compiledModels = flag.Int("compiled", 150, "how many generated models the machine code is "+
 	"compared on")
@@ -268,6 +118,11 @@ func systemOf(seed uint64) *System {
 	return sys
 }
 
+// compareCode compares the machine code of a model with the machine.
+func compareCode(seed uint64) (systemtest.Compared, error) {
+	return systemtest.Expand(func() system.System { return systemOf(seed) }, 300)
+}
+
 // TestCompiled compares machine code and machine on generated models.
 func TestCompiled(t *testing.T) {
 	n := *compiledModels
@@ -277,18 +132,17 @@ func TestCompiled(t *testing.T) {
 	models, steps, lefts := 0, 0, 0
 	for i := range uint64(n) {
 		seed := *spinFirst + i
-		sys := systemOf(seed)
-		if sys == nil {
+		if systemOf(seed) == nil {
 			continue
 		}
-		a, b, err := compare(fmt.Sprintf("seed=%d", seed), sys, 300)
+		c, err := compareCode(seed)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("seed=%d: %v", seed, err)
 		}
-		if a > 0 {
+		if c.Outcomes > 0 {
 			models++
 		}
-		steps, lefts = steps+a, lefts+b
+		steps, lefts = steps+c.Outcomes, lefts+c.Left
 	}
 	t.Logf("%d models, %d outcomes, %d threads left to the machine", models, steps, lefts)
 	if models < n/4 || lefts > steps/2 {
