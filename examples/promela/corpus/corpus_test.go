@@ -206,13 +206,13 @@ func TestErrors(t *testing.T) {
 
 // TestReductions holds the verdicts of all reductions to SPIN's: on models as they are, with
 // merged steps, and on their twins, which all engines explore. It takes a twentieth of the runs, or
-// with -large all of up to 300,000 states.
+// with -large all of up to 50,000 states.
 func TestReductions(t *testing.T) {
 	all := runs(t)
 	done := 0
 	for i := range all {
 		r := &all[i]
-		if r.Check != Safety || r.States > 20_000 && !*large || r.States > 300_000 ||
+		if r.Check != Safety || r.States > 20_000 && !*large || r.States > 50_000 ||
 			!*large && *only == "" && i%20 != 0 {
 			continue
 		}
