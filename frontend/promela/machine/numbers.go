@@ -91,28 +91,34 @@ func (s *System) numbers() numbers {
 				}
 			}
 		}
-		inside := s.inside(pr)
-		waits := make([]bool, len(pr.States))
-		n.waits = append(n.waits, waits)
-		for _, st := range pr.States {
-			for _, e := range edgesOf(st) {
-				eachExpr(e, look)
-				if _, alone := e.X.(*program.Run); alone && e.Kind == program.Cond {
-					continue // the number of the process that was started is not used
-				}
-				if e.Kind == program.Cond && waitsForAll(e.X, len(p.Actives)) &&
-					(s.usesEnds(pr, st, inside) || sabotage.Is("numbers/end")) {
-					waits[st.ID] = true
-					continue
-				}
-				eachExpr(e, func(x program.Expr) { n.told = n.told || numbered(x) })
-			}
-		}
+		n.waits = append(n.waits, n.edges(s, pr, look))
 	}
 	for i, is := range started {
 		n.told = n.told || is && (pids[i] || n.owners[i])
 	}
 	return n
+}
+
+// edges examines the edges of a process type, and returns in which of its control states a process
+// waits for _nr_pr == 1. look is called with all expressions.
+func (n *numbers) edges(s *System, pr *program.Proc, look func(program.Expr)) []bool {
+	inside := s.inside(pr)
+	waits := make([]bool, len(pr.States))
+	for _, st := range pr.States {
+		for _, e := range edgesOf(st) {
+			eachExpr(e, look)
+			if _, alone := e.X.(*program.Run); alone && e.Kind == program.Cond {
+				continue // the number of the process that was started is not used
+			}
+			if e.Kind == program.Cond && waitsForAll(e.X, len(s.prog.Actives)) &&
+				(s.usesEnds(pr, st, inside) || sabotage.Is("numbers/end")) {
+				waits[st.ID] = true
+				continue
+			}
+			eachExpr(e, func(x program.Expr) { n.told = n.told || numbered(x) })
+		}
+	}
+	return waits
 }
 
 // waitsForAll tells whether a condition is that there are as many processes as at first, or fewer.
