@@ -48,7 +48,8 @@ import (
 //	            earlier access writes, 1 this one does
 //	Output    = text
 //	End       = end flags hash:long                bits of flags: 0 wrote to the outside,
-//	                                               1 used it, 3 all Stacks are forgotten
+//	                                               1 used it, 3 all Stacks are forgotten,
+//	                                               8 and up what was fixed (see fixed)
 //	Died      = status                             of the process forked for the execution
 //
 //	access    = location*2+write
