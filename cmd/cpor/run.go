@@ -355,8 +355,8 @@ Searches the interleavings of a model for violated assertions and invariants,
 run-time errors and deadlocks, until it finds a violation or has covered
 everything, and prints a trace of the violation. A search with stored states
 also spends a small share of its work on random executions, to find deep
-violations early. The file - is standard input. A directory with a Go program, as
-in "cpor run ./cmd/worker", is explored as "cpor test" explores a test.`)
+violations early. The file - is standard input. A directory with a Go program,
+as in "cpor run ./cmd/worker", is explored as "cpor test" explores a test.`)
 	if all {
 		f.Describe(w)
 		describeReductions(w)

@@ -45,13 +45,13 @@ const small = "var x int\nthread T() { x++ }\ninit { go T(); go T() }\n"
 // command, and fits the page.
 func TestHelpIsComplete(t *testing.T) {
 	for _, tt := range []struct {
-		command string
+		command []string
 		flags   *cliflag.Set
 	}{
-		{"run", new(runConfig).define()},
-		{"check", new(checkConfig).define()},
+		{[]string{"run", "all"}, new(runConfig).define()},
+		{[]string{"check"}, new(checkConfig).define()},
 	} {
-		out, _, code := inProcess(t, "help", tt.command)
+		out, _, code := inProcess(t, append([]string{"help"}, tt.command...)...)
 		if code != exitPass {
 			t.Errorf("help %s: exit code %d", tt.command, code)
 		}
