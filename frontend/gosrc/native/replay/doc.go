@@ -34,9 +34,18 @@
 // takes e next if it takes that alternative. Likewise for what it is about to do; there a
 // version is the writing event, or, if the process tells values, the value, which is all that a
 // guard sees. The argument needs that memory which is not shown as accessed is ordered by what
-// is shown. In a program without data races it is. The process looks for races by happens-before
-// in each execution, and a program with one gets no verdict but that race; why an execution is
-// run in which the first race shows is described in package machine.
+// is shown. In a program without data races it is.
+//
+// Two things that a step may depend on are not among the locations that it shows as read, because
+// what reads them is dependent on what writes them in any case. A step that scans threads
+// ([native.Step.Scans]) shows that those do not exist which could be created next, but not that
+// those exist which were; so the set of the threads that were created is a part of such
+// an event. And which alarms are set, and which have gone off, is a part of an event that lets one
+// go off: both access the clock, one of them only reads it.
+//
+// The process looks for races by happens-before in each execution, and a program with one gets no
+// verdict but that race; why an execution is run in which the first race shows is described in
+// package machine.
 //
 // So a machine of this package conforms to package system if the process does, two of its states
 // are equal if they hold the same events, and the proof of package stateless holds for it
