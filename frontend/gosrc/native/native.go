@@ -47,8 +47,8 @@
 //   - Map iteration, hash seeds, math/rand: each goroutine draws from a sequence of its own.
 //     A sync.Pool of the program gives back what was put into it last, those of the library
 //     keep nothing.
-//   - How many goroutines there are (runtime.NumGoroutine) is a location, from the first execution on
-//     in which a test asks.
+//   - How many goroutines there are (runtime.NumGoroutine) is a location, from the first execution
+//     on in which a test asks.
 //   - Goroutines of package initializers and of TestMain: each execution starts them anew.
 //   - The garbage collector: within an execution it runs when a goroutine is about to allocate
 //     and 32 MiB were allocated since the last time, while all goroutines stand. The program
