@@ -60,7 +60,7 @@ func TestRanks(t *testing.T) {
 		"counters":     mustNew(t, counters(4, 4)),
 		"one state":    mustNew(t, counters(1, 1)),
 	}
-	seeds := sample.Of[uint64](2, 6, 60)
+	seeds := sample.Of[uint64](2, 4, 60)
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 11))
 		systems[fmt.Sprintf("random %d", seed)] = mustNew(t,
@@ -127,7 +127,8 @@ func TestRanks(t *testing.T) {
 // them, continues with the last checkpoint and a little more, until it is enough: nothing is lost.
 func TestRanksMemory(t *testing.T) {
 	ended, out := 0, 0
-	for seed := range uint64(12) {
+	seeds := sample.Of(2, 6, 12)
+	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 35))
 		sys := mustNew(t, counters(3+r.IntN(2), 4+r.IntN(4)))
 		factory := func() search.Factory { return full.Factory(sys) }
@@ -159,7 +160,7 @@ func TestRanksMemory(t *testing.T) {
 		}
 	}
 	t.Logf("%d times without memory", out)
-	if out < 24 || ended != 12 {
+	if out < 2*seeds || ended != seeds {
 		t.Errorf("%d times without memory, %d searches ended", out, ended)
 	}
 }
