@@ -138,7 +138,7 @@ func reductionRows() ([]reductionRow, error) {
 }
 
 func reductionNames() []string {
-	rows, _ := reductionRows() // a fault is told when it is measured
+	rows, _ := reductionRows() // a fault shows when it is measured
 	var names []string
 	for i := range rows {
 		if !slices.Contains(names, rows[i].name) {

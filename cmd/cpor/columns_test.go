@@ -16,11 +16,9 @@ const (
 	tabColumns  = 4
 )
 
-// TestColumns holds the lines of Go files to 100 columns, where a tab is 4. Longer are only
-// generated files, lines with a part of a raw string, directives, comments of one word, and in
-// tests lines that a string makes long.
-func TestColumns(t *testing.T) {
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+// goFiles calls f with each Go file of the repository.
+func goFiles(f func(path string) error) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -29,6 +27,15 @@ func TestColumns(t *testing.T) {
 		case d.IsDir() || filepath.Ext(path) != ".go":
 			return nil
 		}
+		return f(path)
+	})
+}
+
+// TestColumns holds the lines of Go files to 100 columns, where a tab is 4. Longer are only
+// generated files, lines with a part of a raw string, directives, comments of one word, and in
+// tests lines that a string makes long.
+func TestColumns(t *testing.T) {
+	err := goFiles(func(path string) error {
 		text, err := os.ReadFile(path)
 		if err != nil || strings.HasPrefix(string(text), "// Code generated ") {
 			return err

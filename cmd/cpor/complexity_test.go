@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,13 +70,8 @@ func TestComplexity(t *testing.T) {
 	for name := range dispatchers {
 		unseen[name] = true
 	}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.Name() == "testdata", d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root:
-			return filepath.SkipDir
-		case d.IsDir(), filepath.Ext(path) != ".go", strings.HasSuffix(path, "_test.go"):
+	err := goFiles(func(path string) error {
+		if strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
 		files := token.NewFileSet()

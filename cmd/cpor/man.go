@@ -101,7 +101,7 @@ var (
 	manSentence = regexp.MustCompile(`([.!?]\)?"?) +`)
 
 	manFlag = regexp.MustCompile(`^  -(\S+)(?: (\S.*?))?(?:  +(.*))?$`)
-	manWord = regexp.MustCompile(`^  (\S+)(?: {2,}| (?:$))(.*)$|^  (\S{10,}) (.*)$`)
+	manWord = regexp.MustCompile(`^  (\S+) {2,}(.*)$|^  (\S{10,}) (.*)$`)
 )
 
 // help writes the help of a command.

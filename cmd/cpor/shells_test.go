@@ -123,11 +123,11 @@ func TestShellsManual(t *testing.T) {
 	if found := mandoc("-Tlint"); found != "" {
 		t.Error(found)
 	}
-	shown := mandoc("-Tascii")
+	shown, letter := mandoc("-Tascii"), regexp.MustCompile(`.`)
 	new(runConfig).define().VisitAll(func(f *flag.Flag) {
 		// Bold letters are struck twice.
-		if bold := regexp.MustCompile(`.`).ReplaceAllString("-"+f.Name, "$0\b$0"); !strings.Contains(
-			shown, bold) {
+		bold := letter.ReplaceAllString("-"+f.Name, "$0\b$0")
+		if !strings.Contains(shown, bold) {
 			t.Errorf("the manual page does not show -%s", f.Name)
 		}
 	})

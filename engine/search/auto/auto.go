@@ -263,10 +263,10 @@ type reducer struct {
 }
 
 const (
-	// After so many attempts it is decided whether it goes on with them, if so few were in vain.
+	// After this many attempts, an expander rests unless at least fewest of them found a set.
 	attempts = 64
 	fewest   = 3
-	// It rests for so many states at most.
+	// It rests for this many states at most.
 	longest = 16 * attempts
 )
 

@@ -287,11 +287,30 @@ type Func struct {
 	index  int
 	params int
 	locals []Type
+	spare  map[Type][]Local // locals that nobody uses now
 	body   []byte
 	depth  int
 	// The body's length behind the last instruction if that is a number, and if it is a comparison
 	// that guard is for.
 	number, risky int
+}
+
+// Temp returns a local of a type that may hold anything; Release gives it back.
+func (f *Func) Temp(t Type) Local {
+	if n := len(f.spare[t]); n > 0 {
+		l := f.spare[t][n-1]
+		f.spare[t] = f.spare[t][:n-1]
+		return l
+	}
+	return f.Local(t)
+}
+
+// Release makes locals that Temp has returned available again.
+func (f *Func) Release(t Type, l ...Local) {
+	if f.spare == nil {
+		f.spare = map[Type][]Local{}
+	}
+	f.spare[t] = append(f.spare[t], l...)
 }
 
 // encode returns the locals and the code.

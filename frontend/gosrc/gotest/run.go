@@ -348,8 +348,8 @@ func (r *run) searchBeside(ctx context.Context) (searched, error) {
 	return s, err
 }
 
-// without goes on without a search that covers everything: with stored states if they repeat, else
-// with bounds.
+// without continues without a search that covers everything: with stored states if they repeat,
+// else with bounds.
 func (r *run) without(ctx context.Context, cyclic bool) error {
 	search := r.endless
 	if !cyclic {

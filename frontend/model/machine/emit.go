@@ -264,8 +264,6 @@ type fn struct {
 	blocked wasm.Label
 	over    wasm.Label // the alternative has been executed
 	regs    map[int32]wasm.Local
-	free32  []wasm.Local
-	free64  []wasm.Local
 	rings   map[int]bool // that the segment may change
 
 	// Of the block that is being made:
@@ -360,26 +358,11 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 func (x *fn) packed() bool { return x.e.sys.perWord > 1 }
 
 // temp returns a local of type i32, and temp64 one of type i64; done gives them back.
-func (x *fn) temp() wasm.Local {
-	if n := len(x.free32); n > 0 {
-		l := x.free32[n-1]
-		x.free32 = x.free32[:n-1]
-		return l
-	}
-	return x.Local(wasm.I32)
-}
+func (x *fn) temp() wasm.Local   { return x.Temp(wasm.I32) }
+func (x *fn) temp64() wasm.Local { return x.Temp(wasm.I64) }
 
-func (x *fn) temp64() wasm.Local {
-	if n := len(x.free64); n > 0 {
-		l := x.free64[n-1]
-		x.free64 = x.free64[:n-1]
-		return l
-	}
-	return x.Local(wasm.I64)
-}
-
-func (x *fn) done(l ...wasm.Local)   { x.free32 = append(x.free32, l...) }
-func (x *fn) done64(l ...wasm.Local) { x.free64 = append(x.free64, l...) }
+func (x *fn) done(l ...wasm.Local)   { x.Release(wasm.I32, l...) }
+func (x *fn) done64(l ...wasm.Local) { x.Release(wasm.I64, l...) }
 
 // fail leaves the thread to the machine.
 func (x *fn) fail() { x.Br(x.trouble) }

@@ -181,7 +181,6 @@ type fn struct {
 	mine, global uint64
 	others       wasm.Local
 	dynamic      bool // others is used
-	free32       []wasm.Local
 }
 
 const (
@@ -213,16 +212,9 @@ func (e *emitter) function(f *wasm.Func, p *proctype, failed int32, body func(x 
 }
 
 // temp returns a local of type i32; done gives it back.
-func (x *fn) temp() wasm.Local {
-	if n := len(x.free32); n > 0 {
-		l := x.free32[n-1]
-		x.free32 = x.free32[:n-1]
-		return l
-	}
-	return x.Local(wasm.I32)
-}
+func (x *fn) temp() wasm.Local { return x.Temp(wasm.I32) }
 
-func (x *fn) done(l ...wasm.Local) { x.free32 = append(x.free32, l...) }
+func (x *fn) done(l ...wasm.Local) { x.Release(wasm.I32, l...) }
 
 // fail goes to trouble.
 func (x *fn) fail() { x.Br(x.trouble) }
