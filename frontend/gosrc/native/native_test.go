@@ -225,7 +225,9 @@ func TestOutcomes(t *testing.T) {
 				}
 				got[o] = true
 			}
-			for seed := range uint64(50) {
+			var hashes [5]uint64
+			for n := range uint64(50) {
+				seed := n % 45 // the first ones again, when the process has run others
 				x, err := p.Run(t.Context(), nil, native.Policy{Kind: native.Random, Seed: seed,
 					MaxSteps: 2000})
 				if err != nil {
@@ -234,6 +236,11 @@ func TestOutcomes(t *testing.T) {
 				see(x)
 				if x.End == native.TooLarge {
 					return
+				}
+				if n < 5 {
+					hashes[n] = x.Hash
+				} else if seed < 5 && x.Hash != hashes[seed] && len(x.Outside) == 0 {
+					t.Errorf("seed %d: the same choices led to another execution", seed)
 				}
 			}
 			done := all(t, p, 400, see)
@@ -489,6 +496,45 @@ func TestEnds(t *testing.T) {
 			p.Close()
 		}
 	})
+}
+
+const old = `package a
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTimers(t *testing.T) {
+	<-time.After(0)
+	tick := time.NewTicker(time.Second)
+	<-tick.C
+	<-tick.C
+	tick.Stop()
+}
+`
+
+// TestEqual: where a stack stands when it has to grow does not matter. It grows when the run-time
+// does something for the first time, such as counting in the first execution of a process that
+// timers are as before Go 1.23.
+func TestEqual(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{
+		Package: ".", Dir: module(t, "1.15", map[string]string{"a_test.go": old})})
+	hashes := map[uint64]bool{}
+	for _, mode := range []native.Mode{native.Auto, native.Repeat, native.Fork, native.Fresh} {
+		p := start(t, b, "TestTimers", mode)
+		for range 4 {
+			x, err := p.Run(t.Context(), nil, native.Policy{})
+			if err != nil || x.End != native.Passed {
+				t.Fatalf("mode %d: %+v, %v", mode, x, err)
+			}
+			hashes[x.Hash] = true
+		}
+	}
+	if len(hashes) != 1 {
+		t.Errorf("equal choices give %d different executions", len(hashes))
+	}
 }
 
 const garbage = `package a
