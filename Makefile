@@ -1,4 +1,4 @@
-# make build   the command, in bin/cpor
+# make         builds the programs in bin, and says so, since Go compiles silently
 # make test    the tests, as .ci/run and a user run them
 # make lint    gofmt, vet, staticcheck, deadcode
 # make race    the packages of .ci/race-packages under the race detector
@@ -27,7 +27,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 .PHONY: build test lint race bench benchstat baseline fuzz profile release generate module ci clean
 
 build:
-	$(GO) build -o bin/ ./cmd/...
+	@echo 'compiling cpor; the first time, this takes up to a minute'
+	@$(GO) build -o bin/ ./cmd/cpor
+	@echo 'bin/cpor is ready; compiling the program that cpor bench runs'
+	@$(GO) build -o bin/ ./cmd/...
 
 test:
 	$(GO) test ./...

@@ -296,7 +296,10 @@ func IsFormattable(path string) bool {
 
 func compile(f *source.File, o Options) (*Program, error) {
 	fe := of(f.Name)
-	if fe == nil {
+	switch {
+	case len(frontEnds) == 0:
+		return nil, fmt.Errorf("%s: this program was built without the languages of models", f.Name)
+	case fe == nil:
 		return nil, fmt.Errorf("%s: unknown file type", f.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Flags)) {

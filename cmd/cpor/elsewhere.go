@@ -5,8 +5,6 @@ import (
 	"os/exec"
 	"syscall"
 
-	"cpor/detect/detectcmd"
-	"cpor/frontend/gosrc/testcmd"
 	"cpor/internal/sibling"
 )
 
@@ -14,26 +12,8 @@ import (
 // their flags themselves, -h included.
 var elsewhere = []*command{
 	{
-		name: "test", summary: "explore Go tests under every schedule",
-		run: func(e *env, args []string) int {
-			return testcmd.Test(e.ctx, args, e.stdout, e.stderr)
-		},
-	},
-	{
 		name: "bench", summary: "run the papers' benchmarks, and compare with other checkers",
 		run: benchCommand,
-	},
-	{
-		name: "detect", summary: "report what could have happened in a recorded run",
-		run: func(e *env, args []string) int {
-			return detectcmd.Detect(e.ctx, args, e.stdin, e.stdout, e.stderr)
-		},
-	},
-	{
-		name: "monitor", summary: "report the same while the system runs",
-		run: func(e *env, args []string) int {
-			return detectcmd.Monitor(e.ctx, args, e.stdin, e.stdout, e.stderr)
-		},
 	},
 }
 

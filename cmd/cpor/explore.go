@@ -1,3 +1,5 @@
+//go:build !models && !gotests
+
 package main
 
 import (
@@ -25,7 +27,6 @@ import (
 	"cpor/frontend/gosrc/testcmd"
 	"cpor/frontend/source"
 	"cpor/internal/cliflag"
-	"cpor/internal/spell"
 )
 
 // pageConfig is what the flags of `cpor explore` and `cpor view` say.
@@ -58,6 +59,12 @@ func (c *pageConfig) define() *cliflag.Set {
 	c.set = f
 	defineFrontEndFlags(f, c.own, "replay", frontend.FormulaFlag.Name) // that asks for an execution
 	return f
+}
+
+// pages are the commands that serve a page.
+var pages = []*command{
+	{name: "explore", summary: "explore a model by hand in the browser", run: exploreCommand},
+	{name: "view", summary: "show a trace or a result in the browser", run: viewCommand},
 }
 
 func exploreHelp(w io.Writer) {
@@ -170,42 +177,6 @@ func refusedBy(sys *gosrc.Program) func() error {
 		}
 		return nil
 	}
-}
-
-// goProgram makes a system of a test, or of a main package. Data races are left out:
-// what happened before is in no state that one could go back to.
-func goProgram(ctx context.Context, dir, test string, x gosrc.Explore) (*gosrc.Program, error) {
-	pkgs, err := gosrc.Load(ctx, []string{"."}, gosrc.Options{Dir: dir, Tests: test != ""})
-	if err != nil {
-		return nil, err
-	}
-	if len(pkgs) != 1 {
-		return nil, fmt.Errorf("one package at a time, not %d: %s", len(pkgs), dir)
-	}
-	p := pkgs[0]
-	if len(p.Errors) > 0 {
-		return nil, errors.Join(p.Errors...)
-	}
-	var names []string
-	for _, t := range p.Tests() {
-		names = append(names, t.Name)
-	}
-	if test != "" && !slices.Contains(names, test) {
-		return nil, fmt.Errorf("%s has no test %s%s", p.Path, test, spell.DidYouMean(test, names,
-			""))
-	}
-	if test == "" && p.Name != "main" {
-		return nil, fmt.Errorf("%s is package %s: which of its tests? Name one with -test", p.Path,
-			p.Name)
-	}
-	compiled, err := p.Compile()
-	if err != nil {
-		return nil, err
-	}
-	if test == "" {
-		return compiled.Main(x)
-	}
-	return compiled.Test(test, x)
 }
 
 // viewCommand is `cpor view`.

@@ -14,7 +14,7 @@
 // commands in commands.go; run.go is the way of `cpor run` from the flags to the
 // exit code; modes.go asks the engines which flags mean something to them. A
 // further engine, reduction or front end registers itself, and is named in
-// engine/all or registered.go.
+// engine/all or languages.go.
 //
 // Flags are Go's, parsed by the standard library, and may be before or after
 // the file.

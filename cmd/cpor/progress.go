@@ -5,10 +5,10 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"cpor/engine"
@@ -32,7 +32,7 @@ type progress struct {
 	out      io.Writer
 	counts   engine.CounterSet // what the engine counts
 	width    func() int
-	bar      *progressbar.ProgressBar // nil if not live
+	live     *liveLine // nil if there is none
 	interval time.Duration
 	// The last report, for the rates.
 	last     engine.Progress
@@ -49,15 +49,8 @@ func newProgress(e *env, c *runConfig) *progress {
 	if f, ok := e.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.interval = liveEvery
 		p.width = func() int { return terminalWidth(f) }
-		p.bar = progressbar.NewOptions64(-1,
-			progressbar.OptionSetWriter(f),
-			progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionSetRenderBlankState(false),
-			progressbar.OptionSpinnerType(14),
-			progressbar.OptionSetSpinnerChangeInterval(0),
-			progressbar.OptionThrottle(0),
-		)
-		p.report = p.live
+		p.live = &liveLine{w: f}
+		p.report = p.draw
 		return p
 	}
 	p.report = p.line
@@ -73,10 +66,10 @@ func terminalWidth(f *os.File) int {
 	return w
 }
 
-func (p *progress) live(s engine.Progress) {
-	// A column on the left is the spinner's, and the last one stays free, for
+func (p *progress) draw(s engine.Progress) {
+	// Two columns on the left are the spinner's, and the last one stays free, for
 	// terminals that wrap there.
-	p.bar.Describe(p.text(s, p.width()-6))
+	p.live.write(p.text(s, p.width()-3))
 }
 
 func (p *progress) line(s engine.Progress) {
@@ -141,8 +134,30 @@ func (p *progress) text(s engine.Progress, width int) string {
 
 // done removes the live line.
 func (p *progress) done() {
-	if p.bar != nil {
-		// An error would mean that the terminal is gone; the result will tell.
-		_ = p.bar.Clear()
+	if p.live != nil {
+		p.live.clear()
+	}
+}
+
+// liveLine is a line of a terminal that is written anew each time, behind a spinner. It is no
+// library: those for progress bring a web server along, which takes longer to compile than the
+// searches. Errors are left out, because the result, which follows, meets them too.
+type liveLine struct {
+	w     io.Writer
+	times int
+	drawn int // columns that are not blank
+}
+
+func (l *liveLine) write(s string) {
+	l.clear()
+	fmt.Fprintf(l.w, "%c %s", `|/-\`[l.times%4], s)
+	l.times, l.drawn = l.times+1, 2+text.StringWidth(s)
+}
+
+// clear makes the line blank. Spaces do that in terminals of every kind.
+func (l *liveLine) clear() {
+	if l.drawn > 0 {
+		fmt.Fprintf(l.w, "\r%s\r", strings.Repeat(" ", l.drawn))
+		l.drawn = 0
 	}
 }

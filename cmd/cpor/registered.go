@@ -1,8 +1,6 @@
 package main
 
 import (
-	// The engines and reductions, and the front ends: each registers itself.
+	// The engines and reductions: each registers itself.
 	_ "cpor/engine/all"
-	_ "cpor/frontend/model"
-	_ "cpor/frontend/promela"
 )

@@ -19,7 +19,6 @@ import (
 	"cpor/engine/checkpoint"
 	"cpor/engine/cluster"
 	"cpor/frontend"
-	"cpor/frontend/gosrc/testcmd"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
 	"cpor/internal/terminal"
@@ -386,7 +385,7 @@ Reductions (-por):`)
 // runCommand is `cpor run`.
 func runCommand(e *env, args []string) int {
 	if goPackage(args) {
-		return testcmd.Run(e.ctx, args, e.stdout, e.stderr)
+		return runGo(e, args)
 	}
 	var c runConfig
 	if err := c.parse(args); errors.Is(err, flag.ErrHelp) {
@@ -433,8 +432,10 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 			return e.mistake("run", "-profile: %v", err)
 		}
 		defer func() {
-			name := stop()
-			if !c.quiet {
+			name, err := stop()
+			if err != nil {
+				fmt.Fprintf(e.stderr, "cpor run: -profile: %v\n", pathError(err))
+			} else if !c.quiet {
 				fmt.Fprintf(e.stderr, "profile: %s; look at it with: %s\n", name,
 					profileViewer(c.profile, name))
 			}

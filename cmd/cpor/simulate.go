@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"cpor/frontend"
-	"cpor/frontend/gosrc"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
 	"cpor/system"
@@ -146,7 +145,7 @@ func (s *simulation) runGo(pkg string) int {
 	if wrong != "" {
 		return e.mistake("simulate", "-%s is for models, and %s is a Go package", wrong, pkg)
 	}
-	p, err := goProgram(e.ctx, pkg, c.test, gosrc.Explore{NoRaces: true, Outcomes: true})
+	p, err := goPrinting(e.ctx, pkg, c.test)
 	if err != nil {
 		return e.mistake("simulate", "%v", err)
 	}

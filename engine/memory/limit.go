@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/mem"
-	"github.com/shirou/gopsutil/v4/process"
 )
 
 // How a limit is divided.
@@ -257,16 +256,6 @@ func (m *Limit) Reason() string {
 	return fmt.Sprintf("limit of %s of memory", human.Size(m.limit))
 }
 
-// self is this process as the operating system sees it; nil if it cannot be
-// asked.
-var self = sync.OnceValue(func() *process.Process {
-	p, err := process.NewProcess(int32(os.Getpid()))
-	if err != nil {
-		return nil
-	}
-	return p
-})
-
 // largestDefault is the largest limit that Default gives, in bytes.
 const largestDefault = 4 << 30
 
@@ -279,27 +268,3 @@ var Default = sync.OnceValue(func() uint64 {
 	}
 	return min(m.Total/4, largestDefault)
 })
-
-// Resident returns the memory that the process occupies, in bytes; where the
-// operating system does not tell, what the Go runtime has obtained from it.
-func Resident() uint64 {
-	if n := procRSS(); n > 0 {
-		return n
-	}
-	if p := self(); p != nil {
-		if mi, err := p.MemoryInfo(); err == nil && mi.RSS > 0 {
-			return mi.RSS
-		}
-	}
-	return runtimeMemory()
-}
-
-// procRSS returns the resident set as Linux's /proc has it, 0 if there is none. That is what
-// the library does, too, which asks more of the system before it can: a short search would
-// pay for that each time.
-func procRSS() uint64 {
-	if runtime.GOOS != "linux" {
-		return 0
-	}
-	return residentOf("self")
-}

@@ -1,0 +1,9 @@
+//go:build !gotests
+
+package main
+
+import (
+	// The front ends for models: each registers itself.
+	_ "cpor/frontend/model"
+	_ "cpor/frontend/promela"
+)

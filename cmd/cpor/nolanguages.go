@@ -1,0 +1,5 @@
+//go:build gotests
+
+package main
+
+const onlyTag = "gotests"
