@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"cpor/internal/prefetch"
 )
 
 // The data that a store has about its states only grows: an entry of a table, a node and a record
@@ -338,7 +340,7 @@ func (n *nodes) placeAll(from, last uint32, lost map[uint32]bool) bool {
 // touch begins to load the line of a hash into the cache.
 func (n *nodes) touch(h uint64) {
 	if x := n.index[h>>(64-indexShardBits)].Load(); x != nil {
-		prefetch(unsafe.Pointer(&x.slots[x.line(h)*indexSlots]))
+		prefetch.Line(unsafe.Pointer(&x.slots[x.line(h)*indexSlots]))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"cpor/internal/prefetch"
 )
 
 // A table is a lock-free set of 64-bit entries that grows while it is used. It is the table of
@@ -173,7 +175,7 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 // approach begins to load a shard's slab into the cache.
 func (t *table) approach(shard uint64) {
 	if s := t.dir[shard].Load(); s != nil {
-		prefetch(unsafe.Pointer(s))
+		prefetch.Line(unsafe.Pointer(s))
 	}
 }
 
@@ -181,7 +183,7 @@ func (t *table) approach(shard uint64) {
 func (t *table) touch(shard, e uint64) {
 	if s := t.dir[shard].Load(); s != nil {
 		i, _ := bits.Mul64(e&^t.low, s.lines())
-		prefetch(unsafe.Pointer(&s.slots[i*lineSlots]))
+		prefetch.Line(unsafe.Pointer(&s.slots[i*lineSlots]))
 	}
 }
 

@@ -819,24 +819,14 @@ func (x *treeSession) ask() {
 		}
 		*kept = d.key
 	}
-	// The line of an entry is found by way of its slab, which is a miss, too.
-	x.t.table.approach(d.hash >> restBits)
-	if n > behind {
-		d = &x.deferred[n-1-behind]
-		x.t.table.touch(d.hash>>restBits, d.hash<<fragBits)
-	}
+	x.fetch()
 }
-
-// behind is by how many insertions asking for lines is behind asking for slabs.
-const behind = 2
 
 // Settle implements [Deferring].
 func (x *treeSession) Settle(added func(Ref) error) error {
 	todo := x.deferred
 	x.deferred = todo[:0]
-	for i := max(0, len(todo)-behind); i < len(todo); i++ {
-		x.t.table.touch(todo[i].hash>>restBits, todo[i].hash<<fragBits)
-	}
+	x.fetchRest(todo)
 	for i := range todo {
 		ref, isNew, err := x.complete(&todo[i])
 		if err == nil && isNew {

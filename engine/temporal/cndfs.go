@@ -183,13 +183,13 @@ func (w *worker) successors(v vertex) bool {
 	if !x.follows(v.at) {
 		return true
 	}
-	for i := range x.moves {
-		ref, _, err := x.session.Insert(x.words[x.moves[i].from:x.moves[i].to], v.ref)
-		if err != nil {
-			w.refuse(err)
-			return false
-		}
-		w.refs = append(w.refs, ref)
+	var err error
+	if w.refs, err = x.insert(v.ref, w.refs); err != nil {
+		w.refuse(err)
+		return false
+	}
+	for _, ref := range w.refs {
+		w.s.colors.fetch(ref)
 	}
 	x.arcs(v.at, func(to uint32, mv int) {
 		ref := v.ref
@@ -317,15 +317,21 @@ func (w *worker) siftBlue(v vertex) bool {
 	for _, to := range w.next {
 		if s.early(to) {
 			// No worker needs to visit it again.
+			b := s.bit(to.at) + blue
+			if e, ok := s.colors.peek(to.ref); ok && e.has(b) && e.same(to.ref) {
+				continue
+			}
 			e := s.colors.lock(to.ref)
-			if b := s.bit(to.at); !e.has(b + blue) {
-				e.mark(b + blue)
+			if !e.has(b) {
+				e.mark(b)
 				left = append(left, to)
 			}
 			e.unlock()
 			continue
 		}
-		e, ok := s.colors.look(to.ref)
+		// Nothing is set before it is true, and what is not set yet is seen when the vertex is
+		// entered.
+		e, ok := s.colors.peek(to.ref)
 		if !ok {
 			left = append(left, to)
 			continue
@@ -333,7 +339,10 @@ func (w *worker) siftBlue(v vertex) bool {
 		b := s.bit(to.at)
 		cyan, done := e.has(b+s.cyan(w.id)), e.has(b+blue)
 		safe := s.reduction == None || e.has(bitSafe)
-		e.unlock()
+		if !e.same(to.ref) {
+			left = append(left, to)
+			continue
+		}
 		if cyan && s.closes(v.at, to.at) {
 			w.found(to)
 			return false
@@ -474,14 +483,17 @@ func (w *worker) siftRed(vertex) bool {
 		if s.loose[to.at/s.levels] {
 			continue // there is no path back
 		}
-		e, ok := s.colors.look(to.ref)
+		e, ok := s.colors.peek(to.ref)
 		if !ok {
 			left = append(left, to)
 			continue
 		}
 		b := s.bit(to.at)
 		cyan, done := e.has(b+s.cyan(w.id)), e.has(b+s.red()) || e.has(b+s.pink(w.id))
-		e.unlock()
+		if !e.same(to.ref) {
+			left = append(left, to)
+			continue
+		}
 		if cyan {
 			w.found(to)
 			return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -301,7 +302,8 @@ func (s *exploration) bytes() uint64 {
 type move struct {
 	thread   int
 	alt      uint64
-	from, to int // its end state in the expander's words
+	from, to int    // its end state in the expander's words
+	changed  uint64 // the words in which that can differ, as a set; 0: any
 }
 
 // candidate is a thread with enabled transitions.
@@ -319,7 +321,7 @@ type expander struct {
 	s       *exploration
 	m       system.Machine
 	labels  system.Temporal // of m
-	session statestore.Session
+	session statestore.Grouping
 	val     *persistent.Validator
 
 	machine  system.Expanding // nil if there is no machine code, and will be none
@@ -329,6 +331,7 @@ type expander struct {
 	trial    trial
 
 	state         system.State
+	changed       []int32
 	letter        uint64 // of the state, for the automaton
 	mine          bool   // this worker has expanded the state first
 	undecided     bool   // and was not able to decide on its ample set
@@ -343,7 +346,7 @@ type expander struct {
 
 func newExpander(s *exploration) *expander {
 	m, labels, _ := temporal(s.sys)
-	x := &expander{s: s, m: m, labels: labels, session: s.store.NewSession()}
+	x := &expander{s: s, m: m, labels: labels, session: s.store.NewSession().(statestore.Grouping)}
 	if !sabotage.On { // what is broken on purpose is not to be hidden
 		x.machine = m.Capabilities().Expanding
 	}
@@ -471,7 +474,8 @@ func (x *expander) everything(path func() []statestore.Ref) {
 			x.enabled[next.Thread] = true
 			from := len(x.words)
 			x.words = append(x.words, next.End...)
-			x.moves = append(x.moves, move{next.Thread, next.Alt, from, len(x.words)})
+			x.moves = append(x.moves,
+				move{next.Thread, next.Alt, from, len(x.words), next.Changed})
 		}
 		if x.s.gaveUp.Load() {
 			return
@@ -508,7 +512,23 @@ func (x *expander) keep(t int, alt uint64) {
 	from := len(x.words)
 	x.end = x.m.Encode(x.end)
 	x.words = append(x.words, x.end...)
-	x.moves = append(x.moves, move{t, alt, from, len(x.words)})
+	x.moves = append(x.moves, move{t, alt, from, len(x.words), 0})
+}
+
+// insert stores the ends of the moves from a state, and appends their references to refs.
+func (x *expander) insert(from statestore.Ref, refs []statestore.Ref) ([]statestore.Ref, error) {
+	return x.session.InsertAll(from, len(x.moves), func(i int) ([]uint64, []int32) {
+		mv := &x.moves[i]
+		x.changed = x.changed[:0]
+		for set := mv.changed; set != 0; set &= set - 1 {
+			x.changed = append(x.changed, int32(bits.TrailingZeros64(set)))
+		}
+		s := x.words[mv.from:mv.to]
+		if len(x.changed) == 0 || len(s) != len(x.state) || len(s) > 64 {
+			return s, nil
+		}
+		return s, x.changed
+	}, refs)
 }
 
 // decide executes all enabled transitions of the live state and chooses those that belong to the

@@ -428,10 +428,10 @@ func (s *exploration) recolor(old *colors, n int) {
 	was := &exploration{nested: s.nested, pinks: s.pinks, workers: make([]*worker, n), colors: old}
 	vertices := uint32(s.vertices())
 	for i := range old.shards {
-		slots := old.shards[i].slots
+		slots := old.tables[i].Load().slots
 		for at := 0; at < len(slots); at += old.words {
 			o := entry{words: slots[at : at+old.words]}
-			ref := (uint64(o.words[0]) | uint64(o.words[1])<<32) & refMask
+			ref := keyOf(o.words)
 			if ref == 0 {
 				continue
 			}
@@ -521,8 +521,8 @@ func (a *archive) length(n *int) {
 func (a *archive) colors(c *colors) {
 	var entries []uint32
 	for i := range c.shards {
-		s := &c.shards[i]
-		size, used := int(s.size), int(s.used)
+		s, t := &c.shards[i], c.tables[i].Load()
+		size, used := int(t.size), int(s.used)
 		a.length(&size)
 		a.length(&used)
 		if a.err == nil && used >= size {
@@ -533,26 +533,28 @@ func (a *archive) colors(c *colors) {
 		}
 		entries = entries[:0]
 		if a.w != nil {
-			for at := 0; at < len(s.slots); at += c.words {
-				if e := s.slots[at : at+c.words]; (uint64(e[0])|uint64(e[1])<<32)&refMask != 0 {
+			for at := 0; at < len(t.slots); at += c.words {
+				if e := t.slots[at : at+c.words]; keyOf(e) != 0 {
 					entries = append(entries, e...)
 				}
 			}
 			a.words(entries)
 			continue
 		}
-		c.held.Add(-int64(4 * len(s.slots)))
-		s.alloc(c, uint64(size))
+		c.held.Add(-int64(4 * len(t.slots)))
+		t = c.alloc(i, uint64(size))
 		entries = slices.Grow(entries, used*c.words)[:used*c.words]
 		a.words(entries)
 		for at := 0; at < len(entries) && a.err == nil; at += c.words {
 			e := entries[at : at+c.words]
-			key := (uint64(e[0]) | uint64(e[1])<<32) & refMask
-			if key == 0 || colorHash(key)>>56 != uint64(i) {
+			key := keyOf(e)
+			h := colorHash(key)
+			if key == 0 || h>>56 != uint64(i) {
 				a.fail("a color")
 				return
 			}
-			copy(s.place(c, key), e)
+			to, _ := c.find(t, h, statestore.Ref(key))
+			copy(to, e)
 		}
 		s.used = uint64(used)
 	}

@@ -126,14 +126,10 @@ func (g *whole) build(s *exploration) bool {
 			w.transitions += uint64(len(x.moves))
 		}
 		set := g.enabled(x.enabled)
-		refs = refs[:0]
-		for _, mv := range x.moves {
-			ref, _, err := x.session.Insert(x.words[mv.from:mv.to], v.ref)
-			if err != nil {
-				w.refuse(err)
-				return false
-			}
-			refs = append(refs, ref)
+		var err error
+		if refs, err = x.insert(v.ref, refs[:0]); err != nil {
+			w.refuse(err)
+			return false
 		}
 		var out []arc
 		x.arcs(v.at, func(to uint32, mv int) {
