@@ -165,19 +165,23 @@ const (
 )
 
 // reductionWays returns the columns: every reduction of the search with stored states that
-// preserves what the Cartesian one does, each also with merged steps where there are such,
-// the unfolding, and SPIN.
+// preserves what the Cartesian one does, each also with the other semantics of Promela than it has
+// by default, the unfolding, and SPIN.
 func reductionWays() []reductionWay {
-	var ways, merged []reductionWay
+	var ways, others []reductionWay
 	for _, e := range engine.Entries(reduction.Mode) {
 		if e.Preserves&(engine.Locals|engine.States) == 0 {
 			continue
 		}
 		ways = append(ways, reductionWay{name: e.Name, entry: e})
-		merged = append(merged, reductionWay{name: e.Name + ", merged", entry: e, promela: true,
-			flags: []string{"-semantics", "merged"}})
+		other := "merged"
+		if e.Reduces {
+			other = "pure"
+		}
+		others = append(others, reductionWay{name: e.Name + ", " + other, entry: e, promela: true,
+			flags: []string{"-semantics", other}})
 	}
-	ways = append(ways, merged...)
+	ways = append(ways, others...)
 	for _, e := range engine.Entries(unfolding.Mode) {
 		ways = append(ways, reductionWay{name: unfolding.Mode, entry: e})
 	}
@@ -467,8 +471,10 @@ func reportReductions(ms []Measurement, machine Machine) []Section {
 			"build it (spin -a, -O3 -DSAFETY), with its reduction; pan, full has -o1 -o2 -o3 and "+
 			"-DNOREDUCE, and as many states as none. Means are geometric, over the rows in which "+
 			"both searches covered everything; a search that a limit ended is in no mean, and "+
-			"counts as cut. merged: -semantics merged, for models in Promela. Below a tenth of a "+
-			"second, pan mostly makes the hash table that it has by itself.",
+			"counts as cut. Models in Promela are searched with merged steps where there is a "+
+			"reduction, and with SPIN's steps (-semantics pure) where there is none, or as the "+
+			"column says. Below a tenth of a second, pan mostly makes the hash table that it has "+
+			"by itself.",
 			human.Plural(machine.Cores, "core"), machine.CPU)},
 	}
 	if !slices.ContainsFunc(ms, func(m Measurement) bool {
@@ -524,15 +530,15 @@ func reportReductions(ms []Measurement, machine Machine) []Section {
 
 // reductionColumns divides the ways into tables that fit a terminal.
 func reductionColumns(ways []reductionWay) [][]int {
-	var plain, merged []int
+	var plain, others []int
 	for i := range ways {
 		if ways[i].promela {
-			merged = append(merged, i)
+			others = append(others, i)
 		} else {
 			plain = append(plain, i)
 		}
 	}
-	return [][]int{plain, merged}
+	return [][]int{plain, others}
 }
 
 // reductionSummary is a line for each way: its means.
@@ -600,7 +606,7 @@ func reductionPlot(rows []string, ways []reductionWay, at map[string][]reduction
 	p := Plot{Title: "States over pan's with its reduction, rows in order", X: "rows", Y: "ratio",
 		LogY: true}
 	for i := range ways {
-		if i == pan || ways[i].promela && ways[i].name != "auto, merged" {
+		if i == pan || ways[i].promela && ways[i].name != "auto, pure" {
 			continue
 		}
 		var xs []float64

@@ -33,9 +33,12 @@ var ErrOmitted = errors.New("the store confused two states on the way, so the tr
 // one of another violation: which one an exploration meets first depends on timing.
 // They come ordered by place, kind, object and trace. The error joins the faults of
 // the tool: traces that do not replay or could not be made. Once ctx has ended, the
-// traces stay as they are.
+// traces stay as they are. If sys joins steps, the traces are executions of the system
+// of these steps ([system.Apart]).
 func Finish(ctx context.Context, sys system.System, raws []Raw, o *Options) ([]Finding, error) {
 	var errs []error
+	merging := sys.Capabilities().Merging
+	sys = system.Apart(sys)
 	fs := make([]Finding, len(raws))
 	var traces []*trace.Trace
 	var of []int // the findings that have them
@@ -43,7 +46,12 @@ func Finish(ctx context.Context, sys system.System, raws []Raw, o *Options) ([]F
 		v, t, err := r.Violation, r.Trace, r.Missing
 		if err == nil {
 			t.Violation = &v
-			err = t.Replay(sys)
+			if merging != nil {
+				t.Steps, err = merging.Separate(t.Initial, t.Steps)
+			}
+			if err == nil {
+				err = t.Replay(sys)
+			}
 		}
 		fs[i] = Finding{Violation: &v}
 		if err != nil {

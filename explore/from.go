@@ -54,6 +54,7 @@ func (f *from) Capabilities() system.Capabilities {
 		Remembering: inner.Remembering,
 		Interning:   inner.Interning,
 		Portable:    inner.Portable,
+		Merging:     nil, // the page shows plain steps only
 	}
 }
 

@@ -24,6 +24,9 @@ import (
 // Program is a loaded file.
 type Program struct {
 	System system.System
+	// Semantics names the way in which statements became steps, if the language has several; it is
+	// empty if it has one.
+	Semantics string
 	// Params are the constants that -D can set, with their values: int64 or bool.
 	Params map[string]any
 	// Properties are the temporal properties, in the order of the file. The
@@ -146,6 +149,9 @@ type Options struct {
 	// Flags are the values of the front end's own flags that were given, by name;
 	// true for one that is on or off.
 	Flags map[string]string
+	// Verdict: the program is searched for violations with a reduction, so nobody compares its
+	// states with those of another tool. A front end may join steps then.
+	Verdict bool
 	// Files, if not nil, are the only files there are, by the names under which they
 	// are asked for: nothing is read from the disk.
 	Files map[string]string

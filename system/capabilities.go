@@ -23,6 +23,8 @@ type Capabilities struct {
 	Interning Interning
 	// Portable: how it does mean something there.
 	Portable Portable
+	// Merging: of which steps its transitions consist.
+	Merging Merging
 }
 
 // MachineCapabilities lists the optional features of a [Machine], as [Capabilities] does for a

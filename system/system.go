@@ -123,6 +123,7 @@
 //   - [Counting]: how often what was executed
 //   - [Remembering], [Interning], [Portable]: what an encoded state has beside the
 //     model's state, why it means nothing in another process, and how it does
+//   - [Merging]: of which steps its transitions consist
 //
 // A wrapper (a system whose machines add something to those of another) must list every
 // capability. It passes on what remains valid, and implements itself or sets to nil what does

@@ -22,10 +22,7 @@ import "cpor/system"
 
 // Step names one transition: a thread, and which alternative of its next
 // transition it takes (see [system.Machine.Step]).
-type Step struct {
-	Thread int
-	Alt    uint64
-}
+type Step = system.Step
 
 // Trace is an execution: an initial state, the transitions from there, and the
 // violation that the last of them shows. A deadlock is shown by the state after

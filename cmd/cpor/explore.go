@@ -57,7 +57,8 @@ func (c *pageConfig) define() *cliflag.Set {
 		f.Group("The standard input:", "lang")
 	}
 	c.set = f
-	defineFrontEndFlags(f, c.own, "replay", frontend.FormulaFlag.Name) // that asks for an execution
+	// replay asks for an execution, and the page shows steps one by one.
+	defineFrontEndFlags(f, c.own, "replay", frontend.FormulaFlag.Name, "semantics")
 	return f
 }
 

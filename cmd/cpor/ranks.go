@@ -138,8 +138,7 @@ func (e *env) rank(c *runConfig) (code int, err error) {
 	var files modelFiles
 	var merr error
 	if first {
-		if m, merr = e.load(&c.file, frontend.Options{Params: c.params,
-			Flags: c.own}); merr == nil {
+		if m, merr = e.load(&c.file, c.loading(nil)); merr == nil {
 			files = modelFiles{c.file, int(time.Now().UnixMilli()), map[string]string{}}
 			for _, f := range m.Sources {
 				files.Files[f.Name] = f.Text
@@ -164,8 +163,7 @@ func (e *env) rank(c *runConfig) (code int, err error) {
 			return exitMistake, nil
 		}
 		c.file, c.trace, c.coverage = files.File, "", ""
-		if m, err = frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own,
-			Files: files.Files}); err != nil {
+		if m, err = frontend.Load(c.file, c.loading(files.Files)); err != nil {
 			return 0, fmt.Errorf("the model that rank 0 sent: %w", err)
 		}
 	}

@@ -66,7 +66,7 @@ func newReport(c *runConfig, m *frontend.Program, res *engine.Result) (*report, 
 			}
 		}
 	}
-	sys := m.System
+	sys := system.Apart(m.System)
 	if res.System != nil {
 		sys = res.System
 	}
@@ -235,6 +235,9 @@ func (r *report) writeJSON(w io.Writer) error {
 		j.add("search", r.c.mode.Name)
 	}
 	j.add("por", r.c.entry.Name)
+	if s := r.program.Semantics; s != "" {
+		j.add("semantics", s)
+	}
 	j.add("workers", res.Workers)
 	j.add("verdict", r.verdict())
 	j.add("exhaustive", res.Exhaustive)
@@ -595,6 +598,9 @@ func (r *report) writeFigures(p *printer) {
 		if f.Label != "" && f.Text != "" {
 			p.figure(f.Label, f.Text, "")
 		}
+	}
+	if s := r.program.Semantics; s != "" {
+		p.figure("semantics", s, "")
 	}
 	if ps := paramList(r.program.Params); ps != "" {
 		p.figure("constants", ps, "")

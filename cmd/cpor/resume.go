@@ -280,8 +280,7 @@ func resumeCommand(e *env, args []string) int {
 			return nil, e.mistake("resume", "this search was started without -disk and can only "+
 				"continue in memory")
 		}
-		m, err := frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own,
-			Files: h.Files})
+		m, err := frontend.Load(c.file, c.loading(h.Files))
 		if err != nil {
 			return nil, e.modelError(err)
 		}

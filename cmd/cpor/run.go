@@ -397,11 +397,17 @@ func runCommand(e *env, args []string) int {
 	if c.cluster {
 		return e.runRank(&c)
 	}
-	m, err := e.load(&c.file, frontend.Options{Params: c.params, Flags: c.own})
+	m, err := e.load(&c.file, c.loading(nil))
 	if err != nil {
 		return e.modelError(err)
 	}
 	return e.run(&c, m)
+}
+
+// loading says how to load the model, from files if they are not nil.
+func (c *runConfig) loading(files map[string]string) frontend.Options {
+	return frontend.Options{Params: c.params, Flags: c.own, Files: files,
+		Verdict: c.entry.Reduces && !c.mode.Temporal}
 }
 
 // run explores a program and prints the result.

@@ -15,6 +15,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Remembering: s,
 		Interning:   s,
 		Portable:    s,
+		Merging:     nil, // traces show what the wrapper adds
 	}
 }
 

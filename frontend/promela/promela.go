@@ -48,9 +48,10 @@ func init() {
 			{Name: "replay", Usage: "show the execution of a trail `file` written by SPIN or by " +
 				"-trace x.trail, with its cycle, check what it violates, and search " +
 				"nothing"},
-			{Name: "semantics", Usage: "the `way` statements become steps: pure, the default, as " +
-				"with spin -o1 -o2 -o3; merged joins a step with the following ones that touch " +
-				"only locals, and sets locals that are not needed any more to 0: fewer states",
+			{Name: "semantics", Usage: "the `way` statements become steps: pure has the states " +
+				"of spin -o1 -o2 -o3; merged joins a step with the following ones that touch " +
+				"only locals, and sets locals that are not needed any more to 0, which leaves " +
+				"fewer states (default: merged with a reduction; pure with -por none and -ltl)",
 				Check: func(s string) error {
 					if s != "pure" && s != "merged" {
 						return errors.New("want pure or merged")
@@ -91,8 +92,14 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		InnerFirst: o.Flags["inner-escapes"] != "",
 	}
 	search := opts
-	search.Merged = o.Flags["semantics"] == "merged"
-	if search.Merged && o.Flags["replay"] != "" {
+	replays := o.Flags["replay"] != ""
+	switch o.Flags["semantics"] {
+	case "":
+		search.Merged = o.Verdict && !replays
+	case "merged":
+		search.Merged = true
+	}
+	if search.Merged && replays {
 		return nil, errors.New("-semantics merged has no meaning with -replay: a trail has the " +
 			"steps of pure semantics")
 	}
@@ -119,10 +126,12 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		})
 		return c
 	}
+	plain := system.Apart(s).(*machine.System)
 	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true,
-		Coverage: coverage, CoverageSoFar: soFar, WriteTrail: trails{p, s, props}.write,
-		Sources: m.Files, Warnings: p.Warnings.Error()}
+		Coverage: coverage, CoverageSoFar: soFar, WriteTrail: trails{p, plain, props}.write,
+		Sources: m.Files, Warnings: p.Warnings.Error(), Semantics: "pure"}
 	if search.Merged {
+		out.Semantics = "merged"
 		out.Untimed = "-semantics merged leaves out states that a property over time can tell " +
 			"apart; use -semantics pure with -ltl"
 	}

@@ -123,6 +123,19 @@ var Bounds = []struct{ Name, What string }{
 	{"ends/else", "it never matters that a send or a receive is disabled"},
 }
 
+// Merging are the sabotages of merged semantics (frontend/promela/machine), which its comparison
+// with pure semantics must find:
+//
+//	go test -tags sabotage ./frontend/promela/machine -run Sabotage
+var Merging = []struct{ Name, What string }{
+	{"merged/ready", "nobody minds when a process can receive by rendezvous"},
+	{"merged/label", "nobody minds when a process comes to a label"},
+	{"merged/remote", "nobody reads the locals of others"},
+	{"merged/cycle", "a cycle is merged as a whole"},
+	{"merged/dead", "all locals are dead"},
+	{"merged/separate", "a transition is one step of pure semantics"},
+}
+
 // Emitter are the sabotages of the emitter of Promela (frontend/promela/machine), which its
 // comparison with the machine must find:
 //

@@ -50,6 +50,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Remembering: inner.Remembering,
 		Interning:   inner.Interning,
 		Portable:    inner.Portable,
+		Merging:     nil, // its own steps are composed
 	}
 }
 

@@ -93,6 +93,7 @@ func (q *System) Capabilities() system.Capabilities {
 		Remembering: plain.Remembering,
 		Interning:   plain.Interning,
 		Portable:    plain.Portable,
+		Merging:     nil, // traces are those of the wrapped system
 	}
 }
 

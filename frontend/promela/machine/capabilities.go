@@ -4,6 +4,10 @@ import "cpor/system"
 
 // Capabilities implements [system.System].
 func (s *System) Capabilities() system.Capabilities {
+	var merging system.Merging
+	if s.apart != nil {
+		merging = s
+	}
 	return system.Capabilities{
 		Observing:   nil,
 		Irreducible: s,
@@ -13,6 +17,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Remembering: nil,
 		Interning:   nil,
 		Portable:    nil,
+		Merging:     merging,
 	}
 }
 

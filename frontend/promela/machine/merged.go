@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cpor/frontend/promela/program"
+	"cpor/testkit/sabotage"
 )
 
 // Merged semantics ([Options].Merged) has fewer states than the plain one, by two optimizations
@@ -12,16 +13,36 @@ import (
 //
 // # Merging
 //
-// A step that touches only its own process's locals, is always enabled, cannot fail and is the
-// only one of its control state is executed together with the step that leads to it, as in an
-// atomic sequence. That loses no violation. Let such a step c follow a step a of the same
-// process, with steps b of others in between. No b can read what c reads or writes: not the
-// locals (those that a remote reference names do not count as local), not the place of the
-// process (states with labels are not merged, nor are models that use enabled, priorities or
-// _last), and no rendezvous is possible in a state whose only edge is c. b is not a timeout
-// either, since c could move. So a, c, b are an execution, too, with the same end, the same
-// violations on the way, and no state between a and c. Invalid end states stay, because a
-// process before c can move. In a cycle of such steps one is not merged.
+// For example, a process sends a message and then counts a local up. The second step is executed
+// together with the first one, as in an atomic sequence. That is done with each step c of a process
+// that touches only its locals, is always enabled, cannot fail, and is the only one of its control
+// state. It is not done to the first step of a process, and in a cycle of such steps one is left
+// out.
+//
+// Claim: the same statements are executed, with the same values, and the same violations and
+// deadlocks are reachable. Let w be an execution of the plain system in which a process takes step
+// a, then c, and others take steps b in between. Then a, c, b are an execution, too, with the same
+// violations and the same end, because no b can tell whether c has been executed:
+//
+//   - c changes locals. Those that a remote reference names do not count as local here.
+//   - c changes the place of its process. Another process sees that through P@L. So if such a
+//     reference names the process type, c has no label, nor has the state behind c. Nothing is
+//     merged in models that use enabled, priorities or _last, nor in processes with a provided
+//     clause.
+//   - b is not a timeout, because c could move.
+//   - b is no rendezvous with the process, because it cannot receive before c. It can be possible
+//     only because of that: the else of a process that tries to send, or what an unless escape
+//     would interrupt. So if there is such a process in the model, the process must not be able to
+//     receive by rendezvous behind c.
+//
+// Moving all such c forward, w becomes an execution of the merged system, and each execution of
+// that is one of the plain system. If w ends before c, it is continued with c. In a deadlock, no
+// process is before a c.
+//
+// So atomic sequences of others, and the processes that check assertions, see values that they can
+// see without merging, and all of those. A property over time can tell the difference, because
+// states are left out: with -ltl, nothing is merged. Traces are shown in steps of the plain
+// system (separate.go).
 //
 // # Dead variables
 //
@@ -34,24 +55,62 @@ import (
 func (s *System) merge() {
 	s.chain, s.dead, s.unused = map[*program.State]bool{}, map[*program.Edge][]int{},
 		map[*program.Proc][]int{}
+	ok, placed := mergeable(s.prog)
+	tried := s.triesToSend()
 	for _, pr := range s.prog.Procs {
 		inner := insides(pr)
-		if mergeable(s.prog) && pr.Provided == nil {
-			s.mergeSteps(pr, inner)
+		if ok && pr.Provided == nil {
+			s.mergeSteps(pr, func(st *program.State) bool {
+				return !inner[st] && alone(pr, st) && (!placed[pr] || unlabeled(st)) &&
+					(!tried || !s.receives(st.Edges[0].To) || sabotage.Is("merged/ready"))
+			})
 		}
 		s.findDead(pr, inner)
 	}
 }
 
-// mergeable reports whether no step depends on where another process is, or on which one moved
-// last.
-func mergeable(p *program.Program) bool {
+// unlabeled reports whether neither a state with a single step nor the state behind it has a label.
+func unlabeled(st *program.State) bool {
+	return len(st.Labels)+len(st.Edges[0].To.Labels) == 0 || sabotage.Is("merged/label")
+}
+
+// receives reports whether a process can receive by rendezvous in a state.
+func (s *System) receives(st *program.State) bool {
+	c := &coder{sys: s}
+	return slices.ContainsFunc(edgesOf(st), c.receives)
+}
+
+// triesToSend reports whether a process may try to send by rendezvous where it matters that this is
+// not possible.
+func (s *System) triesToSend() bool {
+	c := &coder{sys: s}
+	sends := func(e *program.Edge) bool { return e.Kind == program.Send && c.rendezvous(e.Ch) }
+	for _, pr := range s.prog.Procs {
+		inside := s.inside(pr)
+		for _, st := range pr.States {
+			for _, e := range edgesOf(st) {
+				if (sends(e) || slices.ContainsFunc(e.Guards, sends)) &&
+					!s.usesEnds(pr, st, inside) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// mergeable reports whether no step depends on where another process is, labels aside, or on which
+// one moved last; and of which process types something asks whether they are at a label.
+func mergeable(p *program.Program) (ok bool, placed map[*program.Proc]bool) {
 	asks := p.UsesPriority || p.UsesLast
+	placed = map[*program.Proc]bool{}
 	look := func(x program.Expr) {
 		program.Each(x, func(x program.Expr) {
 			switch x := x.(type) {
 			case *program.Call:
 				asks = true
+			case *program.At:
+				placed[x.Proc] = true
 			case *program.Run:
 				asks = asks || x.Priority != nil
 			}
@@ -67,24 +126,24 @@ func mergeable(p *program.Program) bool {
 			}
 		}
 	}
-	return !asks
+	return !asks, placed
 }
 
-// mergeSteps finds the states in which a process type does not rest.
-func (s *System) mergeSteps(pr *program.Proc, inner map[*program.State]bool) {
+// mergeSteps finds the states in which a process type does not rest, among those that can be such.
+func (s *System) mergeSteps(pr *program.Proc, can func(*program.State) bool) {
 	const onPath, done = 1, 2
 	seen := map[*program.State]int{}
 	for _, st := range pr.States {
 		var path []*program.State
 		at := st
-		for !inner[at] && seen[at] == 0 && alone(pr, at) {
+		for seen[at] == 0 && can(at) {
 			seen[at] = onPath
 			path = append(path, at)
 			at = at.Edges[0].To
 		}
 		for _, p := range path {
 			// The state that closes a cycle is not merged.
-			s.chain[p] = p != at || seen[at] != onPath
+			s.chain[p] = p != at || seen[at] != onPath || sabotage.Is("merged/cycle")
 		}
 		for _, p := range path {
 			seen[p] = done
@@ -95,7 +154,7 @@ func (s *System) mergeSteps(pr *program.Proc, inner map[*program.State]bool) {
 // alone reports whether a state has a single step, which is always enabled, cannot fail, and
 // touches only locals.
 func alone(pr *program.Proc, st *program.State) bool {
-	if len(st.Edges) != 1 || len(st.Escapes) > 0 || len(st.Labels) > 0 || st.Fall != nil {
+	if len(st.Edges) != 1 || len(st.Escapes) > 0 || st.Fall != nil {
 		return false
 	}
 	e := st.Edges[0]
@@ -136,7 +195,8 @@ func owned(pr *program.Proc, pl *program.Place) bool {
 			return false
 		}
 	}
-	return !pl.Global && !pl.Sym.Remote && slices.Contains(pr.Syms, pl.Sym)
+	return !pl.Global && (!pl.Sym.Remote || sabotage.Is("merged/remote")) &&
+		slices.Contains(pr.Syms, pl.Sym)
 }
 
 // findDead finds, for each edge of a process type, the scalars that are dead after it and need
@@ -259,7 +319,8 @@ func (d *deadness) deadBehind(st *program.State, e *program.Edge) []*program.Sym
 	var dead []*program.Sym
 	for _, v := range d.pr.Syms {
 		k, is := d.index[v]
-		if is && !d.live[e.To][k] && (d.live[st][k] || d.uses[e].writes[k]) {
+		gone := is && (!d.live[e.To][k] || sabotage.Is("merged/dead"))
+		if gone && (d.live[st][k] || d.uses[e].writes[k]) {
 			dead = append(dead, v)
 		}
 	}

@@ -4,7 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"cpor/testkit/sample"
@@ -171,7 +174,16 @@ func TestMergedStates(t *testing.T) {
 		// Initial, behind y++, behind g = y and the death.
 		{"locals", "byte g; init { byte x, y; x = 1; x = 2; y = x; g = y }", 6, 4},
 		{"globals", "byte g, h; init { g = 1; h = 2; g = 3 }", 5, 5},
-		{"a label", "byte g; init { byte x, y; g = 1; x = 1; L: y = x; g = y }", 6, 5},
+		{"a label", "byte g; init { byte x, y; g = 1; x = 1; L: y = x; g = y }", 6, 4},
+		{"somebody looks at the label", "byte g; active proctype P() { byte x; g = 1; x = 1; L: g " +
+			"= 2 } active proctype Q() { g == 1 && !P[0]@L; assert(false) }", 14, 14},
+		{"somebody looks at the label before", "byte g; active proctype P() { byte x; g = 1; L: " +
+			"x = 1; g = 2 } active proctype Q() { g == 1 && P[0]@L; assert(false) }", 14, 14},
+		{"ready behind it", "chan q = [0] of { byte }; byte g; active proctype P() { byte x; g = " +
+			"1; x = 1; q?x } active proctype Q() { g == 1; if :: q!1 :: else -> assert(false) " +
+			"fi }", 14, 14},
+		{"ready, and nobody minds", "chan q = [0] of { byte }; byte g; active proctype P() { byte " +
+			"x; g = 1; x = 1; q?x } active proctype Q() { g == 1; if :: q!1 :: g = 3 fi }", 12, 8},
 		{"a remote reference", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } " +
 			"active proctype Q() { P[0]:x == 1 }", 9, 9},
 		{"control is asked for", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } " +
@@ -213,6 +225,201 @@ func TestMergedStates(t *testing.T) {
 				t.Errorf("%d states, merged %d; want %d and %d", a, b, test.pure, test.merged)
 			}
 		})
+	}
+}
+
+// localSteps returns a program with many steps on locals, and with others that could notice when
+// they are executed.
+func localSteps(r *rand.Rand) string {
+	var b strings.Builder
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	line, labels := 0, 0
+	var step func(depth int, rest string) string
+	step = func(depth int, rest string) string {
+		line++
+		switch n := r.IntN(20); {
+		case n < 6:
+			return pick("x = 1", "y = x", "x = x + y", "x = 1 - x", "y = 2", "skip", "a[1] = x")
+		case n < 9:
+			return pick("g = 1", "g = x", "h = g", "g = a[1]", "h = y")
+		case n < 11:
+			return pick("q!1", "q?x", "rv!x", "rv?y", "rv?1")
+		case n < 12:
+			return fmt.Sprintf("assert(%s != %d)\n", pick("g", "h", "x"), r.IntN(3))
+		case n < 14:
+			return pick("g == 1", "h < 2", "x == y", "g == 1 && !P[0]@L1", "P[0]@L2 && h == 0",
+				"P[0]@L1", "timeout", "P[0]:z == 1 && g == 0", "len(q) == 0", "nempty(q)",
+				"z = 1 - z")
+		case depth == 0:
+			return "x = x + 1"
+		case n < 17:
+			return fmt.Sprintf("if :: %s; %s :: %s %sfi", step(depth-1, rest), step(depth-1, rest),
+				pick("rv!1", "q!0", "g == 2", "rv?x", "x == 1"), pick("", ":: else ", ":: else -> "+
+					step(depth-1, rest)+" "))
+		case n < 18:
+			return fmt.Sprintf("atomic { %s; %s }", step(depth-1, rest), step(depth-1, rest))
+		case n < 19:
+			return fmt.Sprintf("d_step { %s; %s }", pick("x = 1", "g = 1", "h == 0"),
+				pick("y = x", "h = x"))
+		}
+		return fmt.Sprintf("{ %s; %s } unless { %s; %s }", step(0, rest), step(0, rest),
+			pick("rv!1", "g == 2", "q?1"), pick("x = 1", "h = 1"))
+	}
+	body := func(n int) {
+		b.WriteString(" byte x, y, z, a[2];\n")
+		for range n {
+			label := ""
+			if r.IntN(5) == 0 && labels < 2 {
+				labels++
+				label = fmt.Sprintf("L%d: ", labels)
+			}
+			fmt.Fprintf(&b, "  %s%s;\n", label, step(1, ""))
+		}
+	}
+	fmt.Fprintf(&b, "byte g, h; chan q = [%d] of { byte }; chan rv = [0] of { byte };\n", 1+r.IntN(2))
+	b.WriteString("active proctype P() {")
+	body(3 + r.IntN(4))
+	for labels < 2 {
+		labels++
+		fmt.Fprintf(&b, "  L%d: %s;\n", labels, pick("x = 1", "g = 1"))
+	}
+	loop := pick("", "do :: x < 2 -> x++ :: y = 1 - y; x = 3 :: else -> break od;\n")
+	fmt.Fprintf(&b, "  %sskip }\n%s {", loop, pick("active [1] proctype Q()",
+		"active [2] proctype Q()"))
+	body(2 + r.IntN(3))
+	b.WriteString("  skip }\n")
+	return b.String()
+}
+
+// writtenLocals are programs in which it matters when steps on locals are executed.
+var writtenLocals = []string{
+	`chan q = [0] of { byte }; byte g;
+	active proctype P() { byte x; g = 1; x = 1; q?x }
+	active proctype Q() { g == 1; if :: q!1 :: else -> assert(false) fi }`,
+	`chan q = [0] of { byte }; byte g;
+	active proctype P() { byte x; g = 1; x = 1; q?x }
+	active proctype Q() { { g == 1; assert(false) } unless { q!1 } }`,
+	`chan q = [0] of { byte }; byte g;
+	active proctype P() { byte x; g = 1; x = 1; q?x }
+	active proctype Q() { g == 1; atomic { g = 2; q!1; g = 3 } }
+	active proctype R() { g == 2; assert(false) }`,
+	`byte g; active proctype P() { byte x; g = 1; x = 1; L: g = 2 }
+	active proctype Q() { g == 1 && !P[0]@L; assert(false) }`,
+	`byte g; active proctype P() { byte x; g = 1; L: x = 1; g = 2 }
+	active proctype Q() { g == 1 && P[0]@L; assert(false) }`,
+	`byte g; active proctype P() { byte x; g = 1; x = 1; x = 2; g = 2 }
+	active proctype Q() { g == 1 && P[0]:x == 1; assert(false) }`,
+	`byte g; active proctype P() { byte x; g = 1; do :: x = 1 - x od }`,
+	`byte g; active proctype P() { byte x; g = 1; x = 1; g = 2 }
+	active proctype Q() { g == 1; enabled(0); g = 3 }`,
+}
+
+// unmerged compares searches with merged semantics with one of everything. It returns what
+// differs, and how many states the plain system has: 0 if it is too large.
+func unmerged(text string) (diff string, states, fewer int) {
+	m, err := syntax.Parse(source.New("local.pml", text), nil)
+	if err != nil {
+		return "", 0, 0
+	}
+	p, err := program.Resolve(m)
+	if err != nil {
+		return "", 0, 0
+	}
+	s, err := New(p, Options{})
+	if err != nil {
+		return "", 0, 0
+	}
+	want, ok := searchAll(s, 3000)
+	if !ok {
+		return "", 0, 0
+	}
+	if s, err = New(p, Options{Merged: true}); err != nil {
+		return err.Error(), 1, 0
+	}
+	got, ok := searchAll(s, 3000)
+	if !ok || got.states > want.states || !maps.Equal(got.globals, want.globals) ||
+		!maps.Equal(got.faults, want.faults) {
+		return fmt.Sprintf("%d states, %d globals, %v; merged %d, %d, %v\n%s", want.states,
+			len(want.globals), want.faults, got.states, len(got.globals), got.faults, text), 1, 0
+	}
+	return separated(s, rand.New(rand.NewPCG(7, uint64(want.states)))), want.states,
+		want.states - got.states
+}
+
+// separated takes random steps of a merged system, and compares what they do with what the plain
+// steps do that they stand for.
+func separated(s *System, r *rand.Rand) string {
+	for range 4 {
+		m := s.newMachine()
+		m.Load(s.initial[0])
+		var steps []system.Step
+		var viol *system.Violation
+		for len(steps) < 30 {
+			var can []system.Step
+			mark := m.Mark()
+			for t := range m.n {
+				for alt, more := uint64(0), true; more; {
+					out := m.Step(t, alt)
+					m.Rewind(mark)
+					if more = out.Kind == system.Moved; more {
+						can = append(can, system.Step{Thread: t, Alt: alt})
+						alt, more = out.Next, out.Next != 0
+					}
+				}
+			}
+			if len(can) == 0 {
+				break
+			}
+			st := can[r.IntN(len(can))]
+			viol = m.Step(st.Thread, st.Alt).Violation
+			steps = append(steps, st)
+		}
+		plain, err := s.Separate(0, steps)
+		if err != nil {
+			return err.Error()
+		}
+		p := s.apart.newMachine()
+		p.Load(s.apart.initial[0])
+		var last *system.Violation
+		for _, st := range plain {
+			last = p.Step(st.Thread, st.Alt).Violation
+		}
+		same := slices.Equal(p.words[1:s.globals.words], m.words[1:s.globals.words]) && p.n == m.n
+		for t := 0; t < m.n && same && viol == nil; t++ {
+			same = p.pc(t) == m.pc(t)
+		}
+		if !same || (last == nil) != (viol == nil) || last != nil && last.Pos != viol.Pos {
+			return fmt.Sprintf("steps %v are %v: %v, not %v", steps, plain, last, viol)
+		}
+	}
+	return ""
+}
+
+// TestMergedLocals compares merged semantics with the plain one, on programs in which it matters
+// when steps on locals are executed.
+func TestMergedLocals(t *testing.T) {
+	for _, text := range writtenLocals {
+		if diff, states, _ := unmerged(text); diff != "" || states == 0 {
+			t.Error(diff, text)
+		}
+	}
+	n := sample.Of(150, 400, 30000)
+	compared, all := 0, 0
+	for i := range uint64(n) {
+		diff, states, fewer := unmerged(localSteps(rand.New(rand.NewPCG(*spinFirst, i))))
+		if diff != "" {
+			t.Fatalf("seed %d: %s", i, diff)
+		}
+		if states > 0 {
+			compared++
+		}
+		if fewer > 0 {
+			all++
+		}
+	}
+	t.Logf("%d programs compared, %d with fewer states", compared, all)
+	if compared < n/3 || all < compared/3 {
+		t.Error("that is too few")
 	}
 }
 

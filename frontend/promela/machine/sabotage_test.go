@@ -53,3 +53,26 @@ func TestSabotageBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestSabotageMerging holds that each fault that is built into merged semantics is found by
+// comparing it with pure semantics.
+func TestSabotageMerging(t *testing.T) {
+	defer sabotage.Set("")
+	for _, b := range sabotage.Merging {
+		found := false
+		for seed := uint64(0); seed <= 100 && !found; seed++ {
+			text := localSteps(rand.New(rand.NewPCG(1, seed)))
+			if seed < uint64(len(writtenLocals)) {
+				text = writtenLocals[seed]
+			}
+			sabotage.Set(b.Name)
+			if diff, _, _ := unmerged(text); diff != "" {
+				t.Logf("%s: seed %d", b.Name, seed)
+				found = true
+			}
+		}
+		if !found {
+			t.Errorf("%s is not found: %s", b.Name, b.What)
+		}
+	}
+}

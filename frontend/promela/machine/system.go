@@ -141,6 +141,7 @@ type System struct {
 	chain  map[*program.State]bool // no process rests here
 	dead   map[*program.Edge][]int // the scalars of its process that are set to 0
 	unused map[*program.Proc][]int // those that are 0 from the start
+	apart  *System                 // the same without; nil with pure semantics
 
 	analysis sync.Once // of future
 	future   *futures
@@ -204,6 +205,11 @@ func New(p *program.Program, o Options) (*System, error) {
 	}
 	if o.Merged {
 		s.merge()
+		o.Merged = false
+		var err error
+		if s.apart, err = New(p, o); err != nil {
+			return nil, err
+		}
 	}
 	c := &coder{sys: s}
 	for _, t := range s.procs {

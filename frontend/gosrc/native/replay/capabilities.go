@@ -13,6 +13,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Remembering: nil,
 		Interning:   nil,
 		Portable:    nil,
+		Merging:     nil,
 	}
 }
 
