@@ -66,7 +66,7 @@ var (
 		size("lastzero", "N", 5, 64), size("lastzero", "N", 8, 704),
 		size("lastzero", "N", 10, 3328), size("lastzero", "N", 12, 15360),
 		size("readers", "N", 8, 256), size("readers", "N", 12, 4096),
-		size("increments", "N", 3, 36), size("increments", "N", 4, 576),
+		size("increments", "N", 3, 25), size("increments", "N", 4, 363),
 		size("indexer", "N", 11, 1), size("indexer", "N", 13, 64), size("indexer", "N", 15, 4096),
 		size("filesystem", "N", 13, 1), size("filesystem", "N", 14, 2),
 		size("filesystem", "N", 17, 16), size("filesystem", "N", 20, 128),

@@ -147,7 +147,7 @@ func (c *checker) conflicts(p, q *Prefix) {
 			for _, b := range at[x.Loc] {
 				y := q.Transitions[b].Accesses
 				if a == len(p.Transitions)-1 && b == len(q.Transitions)-1 ||
-					!slices.ContainsFunc(y, x.Orders) {
+					!slices.ContainsFunc(y, x.Conflicts) {
 					continue
 				}
 				c.fail(p, a, q, b, "transitions conflict at %s, and are not both the last",

@@ -45,20 +45,28 @@
 // # Operations that commute
 //
 // Definition 2 compares pairs. Of operations that commute as long as there is room ([system.Op])
-// each pair may do so, and all together not: three done at 2. So the table counts: all
-// operations of a vector on a location must fit into the room of each, and of each blocked
-// thread that looks, which is still blocked then. An operation that is too many conflicts with
-// all accesses that have no room for it, like a write. As it is added only if these are last
-// transitions, whose prefixes end with that, and its own ends as well, and as all operations
-// that come later are too many, too, those that are not the last of their prefixes have room for
-// each other, and for any one that is.
+// each pair may do so, and all together not: three done at 2. So the table adds up, for each
+// direction, what the vector adds to a location. It must fit into the room of each addition, of
+// which only what other threads add counts, and of each blocked thread that looks, which is still
+// blocked then. An addition that is too much conflicts with all accesses that have no room for it,
+// like a write. As it is added only if these are last transitions, whose prefixes end with that,
+// and its own ends as well, and as all additions that come later are too much, too, those that are
+// not the last of their prefixes have room for each other, and for any one that is. As long as one
+// thread adds, it is only known how much room it leaves to others; from the second one on, what a
+// thread adds counts against itself as well, which makes prefixes shorter than need be.
 //
-// That is what theorem 1 uses. Where a path from s executes the last transition of a prefix q
-// for the first time, it has executed nothing else of other threads but transitions that are not
-// the last of theirs. All of q has room for these, so that q does the same without them, by
-// Fewer, which is its own run; and they have room for q's, so that they do the same behind it,
-// by More. The same holds for a thread that is blocked. In "What is executed" and with deadlocks
-// only transitions that are not the last are put together.
+// Additions of opposite signs need no room. A producer that raises a semaphore and a consumer that
+// lowers it run until the consumer is blocked: a blocked down reads the number, and conflicts with
+// every up. Sums commute with sums, and stores of a number with stores of the same.
+//
+// That is what theorem 1 uses. Let a path from s execute the last transition of a prefix q for the
+// first time. Until then, by induction along the path, every thread has done what its prefix does,
+// and nothing that is the last of another one: behind any part of the other prefixes without their
+// last transitions, a transition does what it does in its own run from s, by More for what moves
+// the value in its direction, which fits into its room, and by Other for the rest. So q can come
+// first, which is its own run; and the others do the same behind it, since they have room for q's,
+// too. The same holds for a thread that is blocked. In "What is executed" and with deadlocks only
+// transitions that are not the last are put together.
 //
 // So ten workers that end with done(wg), and one that waits, have a vector in which nine workers
 // have come to their end, and only the done that would let the waiting one continue is dependent on

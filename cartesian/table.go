@@ -34,15 +34,56 @@ func (o owner) other(thread int32) bool { return o != nobody && o != ownedBy(thr
 
 // location is what the vector under construction did to one shared location,
 // once for the reads and once for the writes (a location that a transition
-// both reads and writes stands as a write), and likewise for one commuting operation
-// and for those that look whether it has been done ([system.Op]).
+// both reads and writes stands as a write).
 type location struct {
 	generation uint32
-	uses       [4]uses // reads, writes, operations, looks
-	op         system.Op
-	used       int // operations in the vector
-	room       int // for how many operations each of them leaves room
-	patience   int // for how many each of those that look does
+	commuting  int32 // an index into table.commuting; 0 if there is no operation
+	uses       [2]uses
+}
+
+// commuting is what a vector did to a location by operations that commute ([system.Op]), and by
+// those that look whether they have been done.
+type commuting struct {
+	uses [kinds - falls]uses
+	// Of additions with bounds, by direction: those that lower the value and those that raise it.
+	amounts [2]amount
+	other   system.Op // that sums or stores
+}
+
+// amount is how much is added in one direction.
+type amount struct {
+	by       owner
+	used     int // by all of the vector
+	room     int // that the others leave, while there is one thread
+	limit    int // how much each of them allows altogether, with several threads
+	patience int // how much those that look allow
+}
+
+// put adds an operation of a thread.
+func (m *amount) put(thread int32, a system.Access) {
+	size := a.Op.Size()
+	switch m.by {
+	case nobody, ownedBy(thread):
+		m.room = min(m.room, int(a.Room))
+	case several:
+		m.limit = min(m.limit, int(a.Room)+size)
+	default:
+		m.limit = min(m.used+m.room, int(a.Room)+size)
+	}
+	m.by = m.by.with(thread)
+	m.used += size
+}
+
+// exceeds reports whether an operation of a thread is too much for the others, or they for it.
+func (m *amount) exceeds(thread int32, a system.Access) bool {
+	size := a.Op.Size()
+	switch m.by {
+	case nobody, ownedBy(thread):
+		return false
+	case several:
+		return m.used+size > min(m.limit, int(a.Room)+size)
+	}
+	return !sabotage.Is("cartesian/amount") && (size > m.room || m.used > int(a.Room))
 }
 
 // uses are the accesses of one kind to one location.
@@ -68,7 +109,8 @@ type node struct {
 type table struct {
 	generation uint32
 	locations  []location
-	nodes      []node // nodes[0] is not used
+	nodes      []node      // nodes[0] is not used
+	commuting  []commuting // so is its first element
 }
 
 func (t *table) reset() {
@@ -81,6 +123,21 @@ func (t *table) reset() {
 		t.nodes = append(t.nodes, node{})
 	}
 	t.nodes = t.nodes[:1]
+	if len(t.commuting) == 0 {
+		t.commuting = append(t.commuting, commuting{})
+	}
+	t.commuting = t.commuting[:1]
+}
+
+// operations returns what a vector did to a location by operations. It is valid until the next
+// call.
+func (t *table) operations(l *location) *commuting {
+	if l.commuting == 0 {
+		l.commuting = int32(len(t.commuting))
+		unlimited := amount{room: math.MaxInt, patience: math.MaxInt}
+		t.commuting = append(t.commuting, commuting{amounts: [2]amount{unlimited, unlimited}})
+	}
+	return &t.commuting[l.commuting]
 }
 
 // at returns the entry of a location. It is valid until the next call of at.
@@ -95,21 +152,53 @@ func (t *table) at(l system.Loc) *location {
 	return loc
 }
 
+// The kinds of accesses.
 const (
-	reads      = 0
-	writes     = 1
-	operations = 2
-	looks      = 3
+	reads = iota
+	writes
+	falls     // additions that lower the value
+	fallLooks // transitions that look whether there were any
+	rises
+	riseLooks
+	others // sums, or stores of one number
+	kinds
 )
 
-// use tells as what an access counts. Of the operations of a location it is the first one that
-// counts as one.
-func (l *location) use(a system.Access) int {
-	if a.Op != 0 && a.Op == l.op {
-		if a.Write {
-			return operations
-		}
-		return looks
+// looking reports whether accesses of a kind leave the location as it is.
+func looking(kind int) bool { return kind == reads || kind == fallLooks || kind == riseLooks }
+
+// of returns the uses of a location of a kind.
+func (t *table) of(l *location, kind int) *uses {
+	if kind < falls {
+		return &l.uses[kind]
+	}
+	return &t.commuting[l.commuting].uses[kind-falls]
+}
+
+// used returns how many kinds of accesses a location can have.
+func (l *location) used() int {
+	if l.commuting == 0 {
+		return falls
+	}
+	return kinds
+}
+
+// kind tells as what an access counts. Of the sums and stores of a location it is the first one
+// that counts as one.
+func (t *table) kind(l *location, a system.Access) int {
+	switch d := a.Op.Adds(); {
+	case a.Op == 0:
+	case d < 0 && a.Write:
+		return falls
+	case d < 0:
+		return fallLooks
+	case d > 0 && a.Write:
+		return rises
+	case d > 0:
+		return riseLooks
+	case l.commuting == 0 || t.commuting[l.commuting].other == 0 ||
+		t.commuting[l.commuting].other == a.Op:
+		return others
 	}
 	if a.Write {
 		return writes
@@ -117,34 +206,35 @@ func (l *location) use(a system.Access) int {
 	return reads
 }
 
-// conflicts tells with how many of the accesses of a kind an access conflicts: all, none, or, of
-// who looks, as many of the operations as are too many for it.
-func (l *location) conflicts(a system.Access, kind int) int {
+// conflicts tells with how many of the accesses of a kind an access of a thread conflicts: all,
+// none, or, of who looks, as many of the additions as are too much for it.
+func (t *table) conflicts(thread int32, l *location, a system.Access, kind int) int {
 	const all, none = math.MaxInt, 0
-	use := l.use(a)
-	count := 0
+	use := t.kind(l, a)
 	switch {
-	case kind == writes || kind <= writes && a.Write || use <= writes &&
-		(a.Write || kind == operations):
-		return all
-	case use <= writes || kind <= writes || use == looks && kind == looks ||
-		sabotage.Is("cartesian/room"):
+	case looking(use) && looking(kind), use == others && kind == others:
 		return none
-	case use == looks:
-		count = max(0, l.used-int(a.Room))
-	case kind == operations && l.used+1 > min(l.room, int(a.Room)+1), kind == looks &&
-		l.used+1 > l.patience:
-		count = all
+	case min(use, kind) < falls || max(use, kind) == others:
+		return all
+	case (use < rises) != (kind < rises) || sabotage.Is("cartesian/room"):
+		return none // one raises the value, and one lowers it
 	}
-	return count
+	m := &t.commuting[l.commuting].amounts[(kind-falls)/2]
+	switch {
+	case looking(use):
+		return max(0, m.used-int(a.Room))
+	case looking(kind) && m.used+a.Op.Size() > m.patience, kind == use && m.exceeds(thread, a):
+		return all
+	}
+	return none
 }
 
 // inside reports whether an access of the thread conflicts with a transition of another thread
 // that is not its prefix's last.
 func (t *table) inside(thread int32, a system.Access) bool {
 	loc := t.at(a.Loc)
-	for kind := range loc.uses {
-		if loc.uses[kind].inner.other(thread) && loc.conflicts(a, kind) > 0 &&
+	for kind := range loc.used() {
+		if t.of(loc, kind).inner.other(thread) && t.conflicts(thread, loc, a, kind) > 0 &&
 			!(kind == reads && sabotage.Is("cartesian/inside")) {
 			return true
 		}
@@ -156,7 +246,7 @@ func (t *table) inside(thread int32, a system.Access) bool {
 // prefix's last any more.
 func (t *table) bury(thread int32, a system.Access) {
 	loc := t.at(a.Loc)
-	u := &loc.uses[loc.use(a)]
+	u := t.of(loc, t.kind(loc, a))
 	u.inner = u.inner.with(thread)
 }
 
@@ -165,10 +255,10 @@ func (t *table) bury(thread int32, a system.Access) {
 func (e *Expander) clash(thread int32, a system.Access) bool {
 	loc := e.table.at(a.Loc)
 	any := false
-	for kind := range loc.uses {
-		if n := loc.conflicts(a, kind); n > 0 &&
-			!(kind == reads && sabotage.Is("cartesian/clash")) && e.end(&loc.uses[kind], thread,
-			n) {
+	for kind := range loc.used() {
+		if n := e.table.conflicts(thread, loc, a, kind); n > 0 &&
+			!(kind == reads && sabotage.Is("cartesian/clash")) &&
+			e.end(e.table.of(loc, kind), thread, n) {
 			any = true
 		}
 	}
@@ -209,18 +299,19 @@ func (e *Expander) end(u *uses, thread int32, most int) bool {
 func (e *Expander) enter(i int32, a system.Access) {
 	thread := e.prefixes[i].thread
 	loc := e.table.at(a.Loc)
-	if a.Op != 0 && loc.op == 0 {
-		loc.op, loc.room, loc.patience = a.Op, math.MaxInt, math.MaxInt
+	use := e.table.kind(loc, a)
+	if use >= falls {
+		c := e.table.operations(loc)
+		switch m := &c.amounts[min(use-falls, rises-falls)/2]; {
+		case use == others:
+			c.other = a.Op
+		case looking(use):
+			m.patience = min(m.patience, int(a.Room))
+		default:
+			m.put(thread, a)
+		}
 	}
-	use := loc.use(a)
-	switch use {
-	case operations:
-		loc.used++
-		loc.room = min(loc.room, int(a.Room)+1)
-	case looks:
-		loc.patience = min(loc.patience, int(a.Room))
-	}
-	u := &loc.uses[use]
+	u := e.table.of(loc, use)
 	if u.inner.with(thread) == u.inner {
 		return
 	}

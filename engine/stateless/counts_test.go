@@ -64,9 +64,10 @@ func TestKnownCounts(t *testing.T) {
 		{"increments", "N=5 ATOMIC=true", 120},
 		{"increments", "N=6 ATOMIC=true", 720},
 		{"increments", "N=7 ATOMIC=true", 5040},
-		{"increments", "N=2", 4},
-		{"increments", "N=3", 36},
-		{"increments", "N=4", 576},
+		// Of (N!)² orders, those that differ by more than the order of equal stores:
+		{"increments", "N=2", 3},
+		{"increments", "N=3", 25},
+		{"increments", "N=4", 363},
 	}
 	for _, tt := range tests {
 		sys := load(t, tt.name, tt.params)

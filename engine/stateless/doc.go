@@ -33,7 +33,7 @@
 // choices. Here a transition touches many locations, which depend on what it reads. A guard over
 // several locations may block it, and others may make the guard true and false again. It has
 // alternatives. Two transitions of different threads are dependent if they touch a common
-// location and one writes, unless both apply an equal operation for which there is room (below).
+// location and one writes, unless both apply like operations for which there is room (below).
 // Executing shows which transitions a race requires: T(Z) represents what thread q does next
 // after the events of Z, a part of an execution that has with each event all that happens before
 // it. T(Z) is enabled or blocked, and has accesses; a blocked one reads. (L1) If T(Z) conflicts
@@ -117,14 +117,15 @@
 //
 // # Operations that commute
 //
-// A transition may do to a location an operation that commutes with equal ones ([system.Op]): ten
-// workers that end with done(wg), and one that waits for them, are one trace. What that changes:
+// A transition may do to a location an operation that commutes with those like it ([system.Op]):
+// ten workers that end with done(wg), and one that waits for them, are one trace. What that
+// changes:
 //
-// Events of one execution are independent if they did equal operations, whatever room there was
+// Events of one execution are independent if they did like operations, whatever room there was
 // ([system.Access.Orders]), and so is what blocked, and would have in spite of more of them.
 // This is a dependence of events, by which happens-before and races are computed; events that
 // are neighbors and independent can be exchanged. The last write of a location becomes a row:
-// all events that did the equal operations that came last, without another access between them.
+// all events that did the like operations that came last, without another access between them.
 // They are unordered, and each is "the event that wrote it last" (path.candidates,
 // worker.lastWrites). Where T(Z) itself has the operation of the last row, it depends on the row
 // before that.
@@ -138,7 +139,7 @@
 // L2 holds with rows. Let T(Z) and T(Z') differ, Z' part of Z, and suppose that all writes of
 // the last row on which T(Z) depends are in Z', for each location that T(Z) touches. What
 // precedes the row, and depends on it, happens before it and is in Z'. So at each location Z has
-// more than Z' only of operations that are equal to that of T(Z), and stand behind the row. By
+// more than Z' only of operations that are like that of T(Z), and stand behind the row. By
 // the promise Fewer T does the same without them.
 //
 // The proof above speaks of what conflicts, and goes through with these words: "wrote last" is
@@ -153,8 +154,13 @@
 // (measure), less what goes before it in the tree (spend).
 //
 // covers is the one place where more than a pair matters: that nothing behind an event can
-// matter to T(Z). With room that ends, equal operations there can, so that such a T(Z) is
+// matter to T(Z). With room that ends, like operations there can, so that such a T(Z) is
 // evaluated with them.
+//
+// Additions of opposite signs are dependent, though two that are enabled in one state commute
+// there. After up and up, down needs one of the two, and no partial order of the three events says
+// which; everything above presumes that what happens before an event is what the event needs. A
+// queue of tokens would fix it, and then two up would be dependent.
 //
 // Persistent sets take operations for writes, because futures do not know them; a set that is
 // persistent with more dependence is so with less. Composed transitions and systems that a

@@ -53,7 +53,7 @@ type record struct {
 	event     int32
 	prev      int32 // the location's record before, -1 if none
 	lastWrite int32 // the location's newest record that is a write, this one included; -1
-	before    int32 // of an operation: the record before it and the equal ones just before it; -1
+	before    int32 // of an operation: the record before it and the like ones just before it; -1
 }
 
 // path is the current execution of a worker: the transitions from the root, their sleep sets,
@@ -260,13 +260,13 @@ func (p *path) addRace(f int32) {
 	r.event, r.state, r.open = f, unsettled, r.open[:0]
 }
 
-// is reports whether the record is of a certain operation that was executed.
-func (r *record) is(op system.Op) bool { return r.write && r.op == op }
+// is reports whether the record is of an operation like op that was executed.
+func (r *record) is(op system.Op) bool { return r.write && r.op.Like(op) }
 
 // candidates inserts into cand the events that an access depends on, from the record h on,
 // except those that happen before another one of them: the newest write of a location and the
-// later reads. If that write is an operation, it is all equal ones of its row. Operations equal
-// to the access itself are left out.
+// later reads. If that write is an operation, it is all like ones of its row. Operations like
+// that of the access itself are left out.
 func (p *path) candidates(h int32, a system.Access) {
 	if a.Op != 0 && h >= 0 && p.recs[h].is(a.Op) {
 		h = p.recs[h].before
@@ -279,7 +279,7 @@ func (p *path) candidates(h int32, a system.Access) {
 			}
 			continue
 		}
-		if a.Op != 0 && x.op == a.Op {
+		if x.op.Like(a.Op) {
 			// Only a read gets here with nothing found: a read in between would order them.
 			if a.Write {
 				return

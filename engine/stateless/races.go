@@ -283,7 +283,7 @@ func (w *worker) lastWrite(roots []int32, l system.Loc) int32 {
 
 // lastWrites appends to dst the records of the writes of a location that an access depends on
 // and that happen before no other such write, without what is left out with the roots: the last
-// write, or all operations of the last row of equal ones that are not equal to the access.
+// write, or all operations of the last row of like ones that are not like the access.
 func (w *worker) lastWrites(roots []int32, a system.Access, dst []int32) []int32 {
 	r := w.lastWrite(roots, a.Loc)
 	if a.Op != 0 {
@@ -465,11 +465,11 @@ func (w *worker) ruledOut(acc []system.Access, roots []int32) bool {
 }
 
 // covers reports whether what conflicts with a conflicts with one of acc. An operation is
-// covered by an equal one only if there is room for any number of them.
+// covered by one like it only if there is room for any number of them.
 func covers(acc []system.Access, a system.Access) bool {
 	for i := range acc {
 		if acc[i].Loc == a.Loc && (acc[i].Write || !a.Write) &&
-			(acc[i].Op == 0 || acc[i].Op == a.Op && a.Room == system.Unlimited) {
+			(acc[i].Op == 0 || acc[i].Op.Like(a.Op) && a.Room == system.Unlimited) {
 			return true
 		}
 	}
@@ -477,12 +477,13 @@ func covers(acc []system.Access, a system.Access) bool {
 }
 
 // meet returns the accesses that are in both: what depends on one of the result depends on both.
-// Of an operation and an ordinary access that is the operation, and of two operations nothing.
+// Of an operation and an ordinary access that is the operation, and of two operations that are not
+// alike nothing.
 func meet(a, b []system.Access) []system.Access {
 	var c []system.Access
 	for _, x := range a {
 		for _, y := range b {
-			if x.Loc == y.Loc && (x.Op == 0 || y.Op == 0 || x.Op == y.Op) {
+			if x.Loc == y.Loc && (x.Op == 0 || y.Op == 0 || x.Op.Like(y.Op)) {
 				c = append(c, system.Access{Loc: x.Loc, Write: x.Write && y.Write,
 					Op: max(x.Op, y.Op)})
 			}

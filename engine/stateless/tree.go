@@ -268,15 +268,15 @@ func fits(acc []system.Access, v []step) bool {
 				if b.Loc != a.Loc {
 					continue
 				}
-				if a.Write && b.Room == 0 && !sabotage.Is("commuting/room") {
+				if a.Write && !b.Admits(a.Op) && !sabotage.Is("commuting/room") {
 					return false
 				}
 				if b.Write {
-					n++
+					n += b.Op.Size()
 				}
 			}
 		}
-		if n > int(a.Room) && !sabotage.Is("commuting/room") {
+		if a.Room != system.Unlimited && n > int(a.Room) && !sabotage.Is("commuting/room") {
 			return false
 		}
 	}
@@ -307,14 +307,14 @@ func spent(acc, first []system.Access) []system.Access {
 			continue
 		}
 		for i := range acc {
-			if acc[i].Loc != f.Loc || acc[i].Op != f.Op || acc[i].Room == 0 ||
+			if acc[i].Loc != f.Loc || !acc[i].Op.Like(f.Op) || acc[i].Room == 0 ||
 				acc[i].Room == system.Unlimited {
 				continue
 			}
 			if !cloned {
 				acc, cloned = slices.Clone(acc), true
 			}
-			acc[i].Room--
+			acc[i].Room -= min(acc[i].Room, uint16(f.Op.Size()))
 		}
 	}
 	return acc
@@ -386,11 +386,11 @@ func insert(e, cur *node, v []step, more bool, p *pool) bool {
 }
 
 // conflict reports whether two transitions of different threads and the same state are
-// dependent.
+// dependent: if they conflict there, or if they would as events (additions of opposite signs).
 func conflict(a, b []system.Access) bool {
 	for i := range a {
 		for j := range b {
-			if a[i].Loc == b[j].Loc && a[i].Conflicts(b[j]) {
+			if a[i].Loc == b[j].Loc && (a[i].Conflicts(b[j]) || a[i].Orders(b[j])) {
 				return true
 			}
 		}
@@ -403,7 +403,8 @@ func conflict(a, b []system.Access) bool {
 func orders(a, b []system.Access) bool {
 	for i := range a {
 		for j := range b {
-			if a[i].Loc == b[j].Loc && a[i].Orders(b[j]) {
+			if a[i].Loc == b[j].Loc && a[i].Orders(b[j]) &&
+				!(a[i].Op.Opposes(b[j].Op) && sabotage.Is("commuting/opposite")) {
 				return true
 			}
 		}

@@ -12,11 +12,11 @@ type counter struct {
 	creating bool // threads of kind 0 may create some of the last kind
 }
 
-// GenerateCounts returns the text of a random model whose threads count: they add equal
-// numbers to variables and waitgroups, which commutes, with room and without, and others wait
-// for a number or read it. Threads are created in one alternative of a choice and not in
-// others, beside invariants. [Program] has all this too, but rarely together. The same seed
-// gives the same model.
+// GenerateCounts returns the text of a random model whose threads do what commutes: they add
+// numbers of both signs to variables, waitgroups and semaphores, with room and without, and store
+// equal numbers; others wait for a number or read it. Threads are created in one alternative of a
+// choice and not in others, beside invariants. [Program] has all this too, but rarely together. The
+// same seed gives the same model.
 func GenerateCounts(seed uint64) string {
 	g := &counter{}
 	g.r = rand.New(rand.NewPCG(seed, 0x9fb21c651e98df25))
@@ -26,6 +26,7 @@ func GenerateCounts(seed uint64) string {
 	g.line("var y int")
 	g.line("var z uint2")
 	g.line("waitgroup wg")
+	g.line("semaphore s = %d", g.r.IntN(3))
 	for k := range g.kinds {
 		g.line("thread T%d(n uint2) {", k)
 		g.indent++
@@ -73,11 +74,12 @@ func (g *counter) condition() string {
 
 // addition is what commutes with its like.
 func (g *counter) addition() string {
-	return []string{"x++", "x++", "x--", "y++", "y += 2", "z++"}[g.r.IntN(6)]
+	return []string{"x++", "x++", "x--", "x += 2", "y++", "y += 2", "y -= 3", "z++", "z--",
+		"up(s)", "down(s)"}[g.r.IntN(11)]
 }
 
 func (g *counter) statement(creates bool, depth int) {
-	switch k := g.r.IntN(13); {
+	switch k := g.r.IntN(16); {
 	case k < 4:
 		g.line("atomic { %s }", g.addition())
 	case k < 6:
@@ -87,9 +89,13 @@ func (g *counter) statement(creates bool, depth int) {
 	case k < 8:
 		g.line("await(%s)", g.condition())
 	case k < 9:
-		g.line("z = %s", []string{"x", "1", "n"}[g.r.IntN(3)])
+		g.line("%s", []string{"z = x", "z = 1", "z = n", "x = 1"}[g.r.IntN(4)])
 	case k < 10:
 		g.line("assert(%s)", g.condition())
+	case k > 13:
+		g.line("%s(s)", []string{"up", "down"}[g.r.IntN(2)])
+	case k > 12:
+		g.line("%s", []string{"add(wg, 1)", "add(wg, 2)", "add(wg, -2)"}[g.r.IntN(3)])
 	case k < 12 && depth > 0:
 		g.line("choose {")
 		g.line("case:")

@@ -695,6 +695,9 @@ var lockConfigs = []oracle.LockConfig{
 
 // enginesProgram is the program of a seed for TestEngines.
 func enginesProgram(seed uint64, of []oracle.Size) string {
+	if *counts {
+		return oracle.GenerateCounts(seed)
+	}
 	if seed%8 == 0 {
 		return oracle.GenerateLocks(seed, lockConfigs[seed/8%uint64(len(lockConfigs))])
 	}

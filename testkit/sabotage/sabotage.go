@@ -63,6 +63,7 @@ var List = []struct{ Name, What string }{
 	{"cartesian/choice", "a prefix goes on behind a choice with its first alternative"},
 	{"cartesian/conflict", "a longer prefix that ends in a conflict counts as infinite"},
 	{"cartesian/room", "operations that commute two by two are taken for ones that all commute"},
+	{"cartesian/amount", "what one thread adds is not too much for what another one adds"},
 	{"cartesian/one combination", "deadlocks are looked for in one combination of alternatives"},
 	{"ample/proviso", "a set of threads may put the others off around a circle"},
 	{"ample/younger", "threads after the one that is chosen alone are not asked"},
@@ -80,8 +81,10 @@ var List = []struct{ Name, What string }{
 	{"order/down", "taking from a semaphore releases, too"},
 	{"order/shifted", "the slots of a channel are numbered anew within a step"},
 	{"commuting/bounds", "an addition that can fail commutes with any number of others"},
-	{"commuting/row", "of a row of equal additions only the last has written"},
+	{"commuting/opposite", "an addition and one of the opposite sign may always be exchanged"},
+	{"commuting/row", "of a row of like additions only the last has written"},
 	{"commuting/room", "what commutes with each transition of a sequence is put before all of it"},
+	{"commuting/stores", "stores of different numbers commute"},
 	{"sleep/never woken", "a sleeping thread is not woken by what it depends on"},
 }
 

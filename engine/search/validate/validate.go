@@ -317,12 +317,18 @@ func SameAccesses(a, b []system.Access) bool {
 	return true
 }
 
-// spent reports whether an access has at most one operation less room than another one of the
-// same location.
-func spent(before, after []system.Access) bool {
+// spent reports whether the accesses of a transition have no less room after another one, with
+// accesses first, than before it, but for what that has used up.
+func spent(before, after, first []system.Access) bool {
 	for _, x := range before {
+		least := int(x.Room)
+		for _, f := range first {
+			if f.Loc == x.Loc && f.Write && f.Op.Like(x.Op) && x.Room != system.Unlimited {
+				least -= f.Op.Size()
+			}
+		}
 		for _, y := range after {
-			if x.Loc == y.Loc && y.Room < x.Room && y.Room != x.Room-1 {
+			if x.Loc == y.Loc && int(y.Room) < least {
 				return false
 			}
 		}
@@ -382,7 +388,7 @@ func (h *hook) commute(a, b *transition) {
 		} else if !SameAccesses(h.m.Accesses(), second.accesses) {
 			h.fail(steps, "the second transition is independent of the first one, but has "+
 				"different accesses after it")
-		} else if !spent(second.accesses, h.m.Accesses()) {
+		} else if !spent(second.accesses, h.m.Accesses(), first.accesses) {
 			h.fail(steps, "the second transition has room for %v, and after the first one for %v",
 				second.accesses, h.m.Accesses())
 		}

@@ -231,9 +231,9 @@ func (m *Machine) value(l int) int64 {
 	return m.sys.locs[l].load(m.words)
 }
 
-// operate records that the step applies an operation to a location, or looks at what the
-// operation changes: it would do the same if that many more operations preceded it. If op is 0,
-// it is an ordinary access.
+// operate records that the step adds to a location, or looks at what an addition changes: it would
+// do the same if others had moved the value that much further. If op is 0, it is an ordinary
+// access.
 func (m *Machine) operate(l int, write bool, op system.Op, room int64) {
 	if !m.track {
 		return
@@ -261,13 +261,29 @@ func (m *Machine) operate(l int, write bool, op system.Op, room int64) {
 func (m *Machine) bump(l int, old, d, lo, hi int64) {
 	switch {
 	case d > 0:
-		m.operate(l, true, system.Addition(d), (hi-old-d)/d)
+		m.operate(l, true, system.Addition(d), hi-old-d)
 	case d < 0:
-		m.operate(l, true, system.Addition(d), (old+d-lo)/-d)
+		m.operate(l, true, system.Addition(d), old+d-lo)
 	default:
 		m.operate(l, true, 0, 0)
 	}
 	m.put(l, old+d)
+}
+
+// store writes a number to a location that the step need not have read.
+func (m *Machine) store(l int, v int64) {
+	if m.track {
+		n := len(m.acc)
+		m.access(system.Loc(l), true)
+		op := system.Store(v)
+		if sabotage.Is("commuting/stores") {
+			op = system.Store(0)
+		}
+		if len(m.acc) > n && op != 0 {
+			m.acc[n].Op, m.acc[n].Room = op, system.Unlimited
+		}
+	}
+	m.put(l, v)
 }
 
 func (m *Machine) write(l int, v int64) {

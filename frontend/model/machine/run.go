@@ -147,7 +147,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 		case compile.OpLoad:
 			regs[in.A] = m.read(int(regs[in.B]))
 		case compile.OpStore:
-			m.write(int(regs[in.A]), regs[in.B])
+			m.store(int(regs[in.A]), regs[in.B])
 		case compile.OpBump:
 			l, d := int(regs[in.B]), regs[in.C]
 			if in.D != 0 {

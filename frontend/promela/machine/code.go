@@ -132,22 +132,17 @@ func (c *coder) expr(x program.Expr) eval {
 	panic(fmt.Sprintf("promela: expression %T", x))
 }
 
-// addition returns the operation of an assignment that adds a number to a global scalar; 0 if it is
-// another one.
-func addition(e *program.Edge) system.Op {
+// adds reports whether an assignment adds a number to a global scalar. The sum wraps around: only
+// the low bits are stored, whatever the type, so such assignments commute.
+func adds(e *program.Edge) bool {
 	b, ok := e.X.(*program.Binary)
 	if !ok || b.Op != "+" && b.Op != "-" || !e.Place.Global || len(e.Place.Index) > 0 {
-		return 0
+		return false
 	}
 	x, ok := b.X.(*program.Load)
-	n, number := b.Y.(*program.Const)
-	if !ok || !number || !x.Place.Global || len(x.Place.Index) > 0 || x.Place.Base != e.Place.Base {
-		return 0
-	}
-	if b.Op == "-" {
-		return system.Addition(-int64(n.Value))
-	}
-	return system.Addition(int64(n.Value))
+	_, number := b.Y.(*program.Const)
+	return ok && number && x.Place.Global && len(x.Place.Index) == 0 &&
+		x.Place.Base == e.Place.Base
 }
 
 // chanExpr compiles an expression that is a channel. A global without assignments need not be
@@ -383,7 +378,7 @@ func (c *coder) store(pl *program.Place) store {
 			l := list[k]
 			return func(m *Machine, v int32) {
 				if m.track {
-					m.touch(system.Loc(k), true)
+					m.operate(system.Loc(k), system.Store(int64(v)))
 				}
 				m.put(0, &l, v)
 			}
@@ -391,7 +386,7 @@ func (c *coder) store(pl *program.Place) store {
 		return func(m *Machine, v int32) {
 			i := at(m)
 			if m.track {
-				m.touch(system.Loc(i), true)
+				m.operate(system.Loc(i), system.Store(int64(v)))
 			}
 			m.put(0, &list[i], v)
 		}
@@ -593,7 +588,7 @@ func (c *coder) edge(e *program.Edge) *edge {
 		out.can = func(m *Machine) bool { return x(m) != 0 }
 	case program.Assign:
 		x := c.expr(e.X)
-		if op := addition(e); op != 0 {
+		if adds(e) {
 			k := e.Place.Base
 			l := c.sys.globals.scalars[k]
 			out.do = func(m *Machine) {
@@ -603,7 +598,7 @@ func (c *coder) edge(e *program.Edge) *edge {
 				v := x(m)
 				m.track = track
 				if track {
-					m.operate(system.Loc(k), op)
+					m.operate(system.Loc(k), system.Sum)
 				}
 				m.put(0, &l, v)
 			}

@@ -352,10 +352,10 @@ func addAccess(acc []system.Access, l system.Loc, write bool) []system.Access {
 }
 
 // operate records an unlimited operation to a location. With another access to it, the step has
-// an ordinary one.
+// an ordinary one; so it has if op is 0.
 func (m *Machine) operate(l system.Loc, op system.Op) {
 	n := len(m.acc)
-	if m.touch(l, true); len(m.acc) > n {
+	if m.touch(l, true); len(m.acc) > n && op != 0 {
 		m.acc[n].Op, m.acc[n].Room = op, system.Unlimited
 	}
 }
