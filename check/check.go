@@ -60,13 +60,13 @@ type Config struct {
 // everything was covered, or if the test does what cannot be explored.
 func Every(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	Config{}.every(t)
+	Config{}.every(t, "check.Every", 2, nil)
 }
 
 // Every is the function Every with other limits.
 func (c Config) Every(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	c.every(t)
+	c.every(t, "check.Every", 2, nil)
 }
 
 // key names an exploration, so that a test that calls Every several times is
@@ -87,11 +87,17 @@ var (
 	answers = map[key]answer{}
 )
 
-func (c Config) every(t *testing.T) {
+// every explores a test for the function called what, which the caller skip above this one has
+// called. If the test cannot be explored, instead says what else is known.
+func (c Config) every(t *testing.T, what string, skip int, instead func(why error)) {
 	t.Helper()
-	_, file, _, ok := runtime.Caller(2)
+	_, file, _, ok := runtime.Caller(skip)
 	if !ok || !filepath.IsAbs(file) {
-		t.Fatal("check.Every: the test's source files cannot be found; do not use -trimpath")
+		err := errors.New("the test's source files cannot be found; do not use -trimpath")
+		if instead != nil {
+			instead(err)
+		}
+		t.Fatalf("%s: %v", what, err)
 	}
 	name, _, _ := strings.Cut(t.Name(), "/")
 	k := key{filepath.Dir(file), name, c}
@@ -104,17 +110,21 @@ func (c Config) every(t *testing.T) {
 	mu.Unlock()
 	switch res := a.res; {
 	case a.err != nil:
-		t.Fatalf("check.Every: %v", a.err)
+		if instead != nil {
+			instead(a.err)
+		}
+		t.Fatalf("%s: %v", what, a.err)
 	case res.Failure != nil:
 		t.Fatal(a.text)
 	case res.Verdict != engine.Pass && c.Incomplete:
-		t.Logf("incomplete: %s, no failure; %s", human.Plural(res.Executions, "execution"),
-			res.Reason)
+		t.Logf("incomplete: %s, no failure; %s%s", human.Plural(res.Executions, "execution"),
+			res.Reason, testcmd.Covered(res))
 	case res.Verdict != engine.Pass:
-		t.Fatalf("incomplete: %s, no failure; %s", human.Plural(res.Executions, "execution"),
-			res.Reason)
+		t.Fatalf("incomplete: %s, no failure; %s%s", human.Plural(res.Executions, "execution"),
+			res.Reason, testcmd.Covered(res))
 	default:
-		t.Logf("every schedule: %s", human.Plural(res.Executions, "execution"))
+		t.Logf("every schedule%s: %s", testcmd.OfScenarios(res),
+			human.Plural(res.Executions, "execution"))
 	}
 }
 

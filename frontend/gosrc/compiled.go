@@ -135,6 +135,15 @@ func (p *Program) WithoutSlow() (*Program, error) {
 	return p.again(e)
 }
 
+// WithScenarios returns the same program, which explores scenarios of package check. It shares
+// all else with p, so that only one of them can be explored at a time.
+func (p *Program) WithScenarios(texts []string) *Program {
+	q := *p
+	q.how.Scenarios = texts
+	q.SetScenarios(texts)
+	return &q
+}
+
 // WithAlarms returns the same program; executions end quietly where more than n timers would
 // fire.
 func (p *Program) WithAlarms(n int) (*Program, error) {
@@ -166,6 +175,7 @@ func (c *Compiled) Test(name string, e Explore) (*Program, error) {
 			if err != nil {
 				return nil, err
 			}
+			q.SetScenarios(e.Scenarios)
 			q.how, q.again = e, func(e Explore) (*Program, error) { return c.Test(name, e) }
 			return q, nil
 		}

@@ -73,6 +73,9 @@ type Explore struct {
 	// Alarms is how many timers may fire, including sleeps and time-outs, before an execution
 	// ends quietly; 0: any number.
 	Alarms int `json:",omitempty"`
+	// Scenarios are those of package check that are explored, each from an initial state of its
+	// own; none: check says what it could generate ([machine.System.Described]).
+	Scenarios []string `json:",omitempty"`
 	// Outcomes makes output part of the state: prints of different goroutines are explored in
 	// every order, and each execution's output is known.
 	Outcomes bool

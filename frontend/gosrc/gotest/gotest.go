@@ -90,6 +90,9 @@ type Result struct {
 	Tests []machine.TestRun
 	// Parallel tells whether the test called t.Parallel, so that it may run beside others.
 	Parallel bool
+	// Scenarios says which scenarios of check.Linearizable were covered; empty if there are none.
+	Scenarios string
+	done      int // of several scenarios, how many were covered before the search has ended
 	// Failure is the failure that was found, or nil.
 	Failure *Failure
 	// Once is a failure that was seen in a random schedule and did not come again when that was

@@ -35,7 +35,14 @@ import (
 //     when time passes only when nobody can run.
 //
 // Otherwise the result's Slow tells of it, and the search goes on without it.
+//
+// A test that calls check.Linearizable is explored again for each size of scenarios.
 func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
+	return withScenarios(ctx, p, o, judged)
+}
+
+// judged is Run without scenarios.
+func judged(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 	start := o.Start
 	if start.IsZero() {
 		start = time.Now()
@@ -49,7 +56,7 @@ func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 	run := explore
 	switch {
 	case slow.Slept.Func != "":
-		ways, run = []func() (*gosrc.Program, error){p.Patient}, Run
+		ways, run = []func() (*gosrc.Program, error){p.Patient}, judged
 	case !slow.late && (slow.Kind != Failed || slow.Note == ""):
 		return res, nil
 	}
@@ -545,6 +552,12 @@ func (r *run) dpor(ctx context.Context, p *gosrc.Program) (*stateless.Result, er
 			mu.Unlock()
 		}
 	}
+	if list := p.Explore().Scenarios; len(list) > 1 {
+		searching, ended, done := watched(ctx)
+		so.Executed = func(m system.Machine) { ended(m.(*machine.Machine)) }
+		ctx = searching
+		defer func() { r.res.done = done() }()
+	}
 	out, err := stateless.Run(ctx, p.System, so)
 	if out == nil {
 		return nil, err
@@ -554,7 +567,12 @@ func (r *run) dpor(ctx context.Context, p *gosrc.Program) (*stateless.Result, er
 	r.res.Transitions += out.Transitions
 	r.res.Outcomes = slices.Sorted(maps.Keys(outcomes))
 	if err == nil && len(out.Violations) > 0 && out.Violations[0].Trace != nil {
-		err = r.failIn(p, out.Violations[0].Trace)
+		t := out.Violations[0].Trace
+		if list := p.Explore().Scenarios; len(list) > 1 {
+			p = p.WithScenarios(list[t.Initial : t.Initial+1])
+			t.Initial = 0
+		}
+		err = r.failIn(p, t)
 	}
 	return out, err
 }

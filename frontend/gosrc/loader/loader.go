@@ -329,7 +329,11 @@ func (u *universe) user(f *packages.Package) *unit {
 	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(u.build.GOROOT,
 		"src")+string(filepath.Separator)) && !own || f.PkgPath == "unsafe" ||
 		f.PkgPath == std.Check {
-		return u.std(f.PkgPath)
+		x := u.std(f.PkgPath)
+		if f.PkgPath == std.Check {
+			x.filename = f.GoFiles
+		}
+		return x
 	}
 	if x := u.units[f.ID]; x != nil {
 		return x
@@ -491,6 +495,17 @@ func (x *unit) parseStd(u *universe) {
 				x.ours[n] = true
 			}
 		}
+	}
+	for _, name := range x.filename { // of package check
+		if !std.Shared(filepath.Base(name)) {
+			continue
+		}
+		f, err := parser.ParseFile(u.fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			x.parseErr = err
+			return
+		}
+		x.files = append(x.files, f)
 	}
 	if x.mode != std.Whole {
 		p, err := u.build.ImportDir(filepath.Join(u.build.GOROOT, "src",

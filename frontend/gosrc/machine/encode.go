@@ -11,7 +11,7 @@ import (
 
 // An encoded state consists of
 //
-//   - whether the program has ended, how many alarms have gone off (if that is bounded), the
+//   - whether the program has ended, the number of the scenario, how many alarms have gone off (if that is bounded), the
 //     clock (if the program has read it), the output (if it is part of the state);
 //   - the goroutines, parents first and children in the order of their creation,
 //     with their frames and the registers whose values may still be used;
@@ -125,7 +125,8 @@ func (m *Machine) encode(e *encoder) {
 	if m.clockWasRead {
 		clock = uint64(m.now - m.clockBegan)
 	}
-	e.word(flag(m.exited)|flag(m.clockWasRead)<<1|uint64(m.fired)<<2, clock, m.outText)
+	e.word(flag(m.exited)|flag(m.clockWasRead)<<1|uint64(uint32(m.fired))<<2|
+		uint64(m.scenario)<<34, clock, m.outText)
 	// The goroutines, parents first.
 	add := func(parent int32) {
 		var mine []int32
@@ -207,7 +208,7 @@ func (e *encoder) goroutine(g *goroutine) {
 	}
 	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | flag(
 		g.parked)<<4 | flag(g.timeout)<<5 | flag(g.late)<<6 | flag(g.behind)<<7 | uint64(
-		g.status)<<8 | flag(g.bubble)<<16 | flag(g.busy)<<17
+		g.status)<<8 | flag(g.bubble)<<16 | flag(g.busy)<<17 | flag(g.words > 0)<<18
 	left := uint64(0)
 	if g.armed {
 		left = uint64(m.deadlineOf(g) - m.now)
@@ -219,6 +220,9 @@ func (e *encoder) goroutine(g *goroutine) {
 	children := uint64(g.children)
 	e.word(parent, uint64(name.n), flags, children, uint64(g.rands), uint64(uint32(g.which)), left,
 		failure, madeWord(g.made), uint64(g.reads), madeWord(g.clockAt))
+	if g.words > 0 {
+		e.word(e.ref(g.invokes), e.ref(g.sees), uint64(g.words))
+	}
 	n := 0
 	for p := g.panics; p != nil; p = p.next {
 		n++
@@ -368,7 +372,8 @@ func (m *Machine) Load(s system.State) {
 	}
 	d := &decoder{m: m, s: s}
 	bits := d.next()
-	m.exited, m.clockWasRead, m.fired = bits&1 == 1, bits&2 == 2, int32(bits>>2)
+	m.exited, m.clockWasRead, m.fired = bits&1 == 1, bits&2 == 2, int32(uint32(bits>>2))
+	m.scenario = uint32(bits >> 34)
 	m.now, m.clockBegan, m.outText = int64(d.next()), 0, d.next()
 	for _, g := range m.gors {
 		g.gstate = gstate{}
@@ -456,6 +461,9 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 	}
 	g.made = d.token()
 	st.reads, st.clockAt = int32(d.next()), d.token()
+	if flags>>18&1 != 0 {
+		st.invokes, st.sees, st.words = d.next(), d.next(), int32(d.next())
+	}
 	var last *panicRec
 	for range d.next() {
 		p := &panicRec{value: [2]uint64{d.next(), d.next()}}

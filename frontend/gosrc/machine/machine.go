@@ -157,11 +157,15 @@ type gstate struct {
 	reset     uint32 // of a timer: the clock of who has armed it again
 	which     int32  // the case that was completed, with delivered
 	deadline  int64
-	reads     int32 // of the clock, at clockAt and nowhere else in between
-	clockAt   token
-	busy      bool // it has done more since then than to look around
-	panics    *panicRec
-	failure   *system.Violation
+	// A call of a scenario that has yet to be invoked: where the responses are counted, where
+	// it notes them, and of how many goroutines; see scenarios.
+	invokes, sees uint64
+	words         int32
+	reads         int32 // of the clock, at clockAt and nowhere else in between
+	clockAt       token
+	busy          bool // it has done more since then than to look around
+	panics        *panicRec
+	failure       *system.Violation
 }
 
 // goroutine is a thread.
@@ -249,7 +253,9 @@ type Machine struct {
 	words  []uint64 // saved registers
 	frames []frame  // saved frames
 	states []gstate
-	tops   []top
+	// The number of the scenario of the execution, from 1 on; 0: none.
+	scenario uint32
+	tops     []top
 
 	track    bool
 	accesses []system.Access
@@ -379,6 +385,9 @@ func (m *Machine) begin(g *goroutine) {
 	g.tick++
 	if m.sys.o.Idle || m.sys.o.Patient || m.sys.bubbles {
 		m.touch(m.loc(locName{kind: awakeLoc, a: g.number}), true)
+	}
+	if g.words > 0 {
+		m.invoke(g)
 	}
 }
 

@@ -395,6 +395,7 @@ var enterNatives = sync.OnceFunc(func() {
 	atomics()
 	clockNatives()
 
+	scenarios(plain)
 	plain("internal/cpor.Self", func(m *Machine, g *goroutine, r []uint64) {
 		r[0] = uint64(g.number)
 	})

@@ -21,8 +21,8 @@ func (m *Machine) Shape(t int) system.Shape {
 	}
 	g := m.gors[t]
 	i := g.pending()
-	if i == nil || i.Op != compile.Sync || g.unstarted || m.sys.attentive() ||
-		!natives[i.N].oneWord {
+	if i == nil || i.Op != compile.Sync || g.unstarted || g.words > 0 ||
+		m.sys.attentive() || !natives[i.N].oneWord {
 		return system.AnyShape
 	}
 	if r := g.regs(); r[0]>>32 == 0 {

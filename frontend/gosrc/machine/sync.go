@@ -482,6 +482,9 @@ func (m *Machine) send(g *goroutine, c uint64, v []uint64, a alternative) {
 func (m *Machine) deliver(g, x *goroutine, c uint64, place int, v []uint64) {
 	t := m.objs[c>>32].typ
 	m.saveState(x)
+	if x.words > 0 {
+		m.invoke(x)
+	}
 	m.arrive(x) // it leaves all places where it waits
 	m.touch(m.loc(locName{kind: metLoc, a: x.number}), true)
 	// The value may refer to what only g could reach.
@@ -524,6 +527,9 @@ func (m *Machine) recv(g *goroutine, c uint64, to []uint64, a alternative) bool 
 	if a.partner >= 0 { // a sender that waits
 		x := m.gors[a.partner]
 		m.saveState(x)
+		if x.words > 0 {
+			m.invoke(x)
+		}
 		m.arrive(x) // it leaves all places where it waits
 		m.touch(m.loc(locName{kind: metLoc, a: x.number}), true)
 		i, r := x.pending(), x.regs()

@@ -59,6 +59,9 @@ type Options struct {
 	// MaxMemory is how many bytes the process may take before an execution that needs more is
 	// abandoned; 0: no limit.
 	MaxMemory uint64
+	// Scenarios are those of package check, each with an initial state of its own; none: check
+	// says what it could generate.
+	Scenarios []string
 	// Chosen reports whether a subtest is run; nil: all.
 	Chosen func(name string) bool
 }
@@ -89,7 +92,8 @@ type System struct {
 	races   bool
 	noLeaks bool
 	ends    bool // the end of the first goroutine ends all
-	bubbles bool // some goroutines may run in a bubble of testing/synctest
+	// Some goroutines may run in a bubble of testing/synctest, or wait until nothing can run.
+	bubbles bool
 	counts  bool // the program asks how many goroutines there are
 	polls   bool // the program has a select with a default
 	old     bool // timers as before Go 1.23
@@ -112,6 +116,8 @@ type System struct {
 	first   *Machine // in the initial state
 	owners  map[uint32]uint32
 	initial system.State
+	// scenarios are the initial states if there are scenarios.
+	scenarios []system.State
 
 	timed   atomic.Bool  // an alarm has gone off
 	cut     atomic.Bool  // one has not because of Options.Alarms
@@ -130,6 +136,7 @@ type System struct {
 	poison map[uint32]poison
 
 	mu          sync.Mutex
+	described   []string
 	unsupported *Unsupported
 	gaveUp      string
 }
@@ -168,7 +175,7 @@ func Compile(l *loader.Program, mode compile.Mode) *compile.Program {
 func newSystem(p *compile.Program, o Options) (*System, error) {
 	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks,
 		raced: xsync.NewMapOf[system.Loc, string]()}
-	s.bubbles = p.Uses("testing/synctest", "Test") || p.Uses("testing/synctest", "Run")
+	s.bubbles = s.mayBubble()
 	s.crash = p.Lookup("internal/cpor", "crash")
 	s.gopanic, s.goexit = p.Lookup("runtime", "gopanic"), p.Lookup("runtime", "Goexit")
 	for _, pkg := range p.All {
@@ -303,12 +310,17 @@ func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
 }
 
 // Initial implements [system.System].
-func (s *System) Initial() []system.State { return []system.State{slices.Clone(s.initial)} }
+func (s *System) Initial() []system.State {
+	if len(s.scenarios) > 0 {
+		return s.scenarios
+	}
+	return []system.State{slices.Clone(s.initial)}
+}
 
 // NewMachine implements [system.System].
 func (s *System) NewMachine() system.Machine {
 	m := &Machine{sys: s, p: s.p}
-	m.Load(s.initial)
+	m.Load(s.Initial()[0])
 	return m
 }
 
@@ -323,7 +335,7 @@ func (m *Machine) restore() {
 		m.tops[:0]
 	m.now, m.fired, m.exited, m.clockWasRead, m.outText = f.now, f.fired, f.exited, f.clockWasRead,
 		f.outText
-	m.clockBegan = f.clockBegan
+	m.clockBegan, m.scenario = f.clockBegan, 0
 	m.output = m.output[:0]
 	for _, g := range m.gors {
 		g.gstate = gstate{}

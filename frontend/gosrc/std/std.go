@@ -34,6 +34,12 @@ const Prefix = "$std/"
 // get our replacement.
 const Check = "cpor/check"
 
+// Shared reports whether a file of Check is also that of explored tests: they get its other
+// declarations from us.
+func Shared(name string) bool {
+	return name == "linearizable.go" || name == "history.go" || name == "scenario.go"
+}
+
 // checkFolder holds our files of Check, whatever the module is called.
 const checkFolder = "files/cpor/check"
 

@@ -353,7 +353,8 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 	case res.Verdict == engine.Violated: // without an account of it
 		o.verdict, o.summary = failing, res.Reason
 	case res.Verdict == engine.Pass:
-		o.verdict, o.summary = passed, "every schedule: "+explored(res)+fixed(res)+natively(res)
+		o.verdict, o.summary = passed, "every schedule"+OfScenarios(res)+": "+explored(res)+fixed(res)+
+			natively(res)
 		if t := res.Tests; len(t) > 0 && t[0].Skipped && !t[0].Ended {
 			o.verdict, o.summary = skipped, cmp.Or(strings.TrimSpace(t[0].Why), "skipped")
 		}
@@ -365,7 +366,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.details = s.relative(Describe(programOf(res), res.Once, s.table(), s.hurry(begin)))
 	default:
 		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+
-			res.Reason+fixed(res)+natively(res)
+			res.Reason+Covered(res)+fixed(res)+natively(res)
 	}
 	switch {
 	case err != nil || res.Slow == nil:
@@ -519,6 +520,23 @@ func explored(r *gotest.Result) string {
 		return random
 	}
 	return countBoth(r.Executions, r.States) + ", " + random
+}
+
+// OfScenarios says, for a sentence that goes on, which scenarios were covered; empty if the test
+// has none.
+func OfScenarios(r *gotest.Result) string {
+	if r.Scenarios == "" {
+		return ""
+	}
+	return " of " + r.Scenarios
+}
+
+// Covered says which scenarios an incomplete exploration has covered; empty if none.
+func Covered(r *gotest.Result) string {
+	if r.Scenarios == "" {
+		return ""
+	}
+	return "; every schedule was covered of " + r.Scenarios
 }
 
 // fixed says which choices of the run time were not explored, and which races were not failures.

@@ -1,0 +1,424 @@
+package check
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// call is a call of a history.
+type call struct {
+	invocation
+	goroutine int // -1: in the prefix, -2: behind all
+	number    int // of the calls of the goroutine
+	began     bool
+	returned  bool
+	results   []any
+	// seen is how many calls of each goroutine had returned when it began.
+	seen [limitGoroutines]int64
+}
+
+// text is the call with what it returned.
+func (c *call) String() string {
+	if !c.returned {
+		return c.text + " waits"
+	}
+	return c.text + resultText(c.results)
+}
+
+func resultText(results []any) string {
+	if len(results) == 0 {
+		return ""
+	}
+	var out []string
+	for _, r := range results {
+		out = append(out, show(r))
+	}
+	return " = " + strings.Join(out, ", ")
+}
+
+// precedes reports whether a had returned when b began.
+func (a *call) precedes(b *call) bool {
+	switch {
+	case a == b || !a.returned:
+		return false
+	case a.goroutine == b.goroutine:
+		return a.number < b.number
+	case a.goroutine == -1 || b.goroutine == -2:
+		return true
+	case b.goroutine == -1 || a.goroutine == -2:
+		return false
+	}
+	return b.seen[a.goroutine] > int64(a.number)
+}
+
+// history is the calls of one execution.
+type history struct {
+	p     *plan
+	calls []*call
+	// before[i] are the calls that must come before i, as bits.
+	before []uint64
+
+	order []int // that is being tried
+	best  []int // the longest that was found
+	// misfits are what could have come behind best, with what the specification returned.
+	misfits []string
+}
+
+// orders fills in before.
+func (h *history) orders() {
+	h.before = make([]uint64, len(h.calls))
+	for i, a := range h.calls {
+		for j, b := range h.calls {
+			ordered := a.precedes(b)
+			switch h.p.order {
+			case ProgramOrder:
+				ordered = ordered && (a.goroutine == b.goroutine || a.goroutine < 0 ||
+					b.goroutine < 0)
+			case Quiescence:
+				ordered = ordered && h.apart(i, j)
+			}
+			if ordered {
+				h.before[j] |= 1 << i
+			}
+		}
+	}
+}
+
+// waiting reports whether a call has not returned.
+func (h *history) waiting() bool {
+	return slices.ContainsFunc(h.calls, func(c *call) bool { return !c.returned })
+}
+
+// apart reports whether there is a moment between the calls i and j in which no call is running:
+// the calls before it, i among them, have all returned when those behind it begin.
+func (h *history) apart(i, j int) bool {
+	first := make([]bool, len(h.calls))
+	first[i] = true
+	for again := true; again; {
+		again = false
+		for k, a := range h.calls {
+			for l, b := range h.calls {
+				if first[k] && !first[l] && !a.precedes(b) {
+					first[l], again = true, true
+				}
+			}
+		}
+	}
+	return !first[j]
+}
+
+// explained looks for an order of the calls in which a sequential value returns the same (Wing and
+// Gong, "Testing and verifying concurrent objects", JPDC 1993). Calls that wait may come into it or
+// not; behind it, those that do not must have to wait.
+//
+// The value cannot be copied, so each attempt that fails makes a new one and repeats the calls
+// before it. Lowe's memoization ("Testing for linearizability", CCPE 2017) needs equal values to
+// be recognized; histories have at most some dozen calls, so it would gain little.
+func (h *history) explained() bool {
+	h.orders()
+	return h.extend(0, h.fresh())
+}
+
+// sequential is a value that one goroutine uses.
+type sequential struct {
+	value reflect.Value
+	fresh bool
+}
+
+// fresh makes a value and repeats the order on it.
+func (h *history) fresh() *sequential {
+	s := &sequential{}
+	if h.p.model != nil {
+		s.value = h.p.makeModel()
+	} else {
+		s.value = h.p.make()
+	}
+	for _, i := range h.order {
+		h.apply(s, h.calls[i])
+	}
+	return s
+}
+
+// apply makes a call on a sequential value; ok is false if it waits, after which the value is of no
+// use any more.
+func (h *history) apply(s *sequential, c *call) (results []any, ok bool) {
+	f := c.op.fn
+	if h.p.model != nil {
+		f = c.op.model
+	}
+	if c.op.mayWait {
+		return waits(f, s.value, c.args)
+	}
+	return perform(f, s.value, c.args), true
+}
+
+// extend reports whether the order can be continued to one of all calls; s is what it leads to.
+func (h *history) extend(done uint64, s *sequential) bool {
+	if len(h.order) > len(h.best) {
+		h.best, h.misfits = append([]int{}, h.order...), nil
+	}
+	left := false
+	for i, c := range h.calls {
+		if done>>i&1 == 0 && c.returned {
+			left = true
+		}
+	}
+	if !left {
+		return h.rest(done, s)
+	}
+	for i, c := range h.calls {
+		if done>>i&1 == 1 || h.before[i]&^done != 0 || !c.began {
+			continue
+		}
+		if s == nil {
+			s = h.fresh()
+		}
+		got, ok := h.apply(s, c)
+		if ok && (!c.returned || same(got, c.results)) {
+			h.order = append(h.order, i)
+			if h.extend(done|1<<i, s) {
+				return true
+			}
+			h.order = h.order[:len(h.order)-1]
+		} else if len(h.order) == len(h.best) {
+			what := "has to wait"
+			if ok {
+				what = "returns" + strings.TrimPrefix(resultText(got), " =")
+			}
+			h.misfits = append(h.misfits, fmt.Sprintf("%s (%s here)", c, what))
+		}
+		s = nil
+	}
+	return false
+}
+
+// rest reports whether all calls that are left have to wait behind the order, or may be added to
+// it until they have to.
+func (h *history) rest(done uint64, s *sequential) bool {
+	for i, c := range h.calls {
+		if done>>i&1 == 1 || !c.began {
+			continue
+		}
+		if s == nil {
+			s = h.fresh()
+		}
+		_, ok := h.apply(s, c)
+		s = nil
+		if ok {
+			// It could have returned, and it has not.
+			if len(h.order) == len(h.best) {
+				h.misfits = append(h.misfits, fmt.Sprintf("%s (it does not have to here)", c))
+			}
+			return false
+		}
+	}
+	return true
+}
+
+// perform calls a function.
+func perform(f, value reflect.Value, args []reflect.Value) []any {
+	in := make([]reflect.Value, 0, len(args)+1)
+	in = append(append(in, value), args...)
+	out := f.Call(in)
+	results := make([]any, len(out))
+	for i, v := range out {
+		results[i] = v.Interface()
+	}
+	return results
+}
+
+// same reports whether two calls have returned the same.
+func same(a, b []any) bool {
+	for i := range a {
+		if !equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func equal(a, b any) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	switch x := a.(type) {
+	case int:
+		y, ok := b.(int)
+		return ok && x == y
+	case bool:
+		y, ok := b.(bool)
+		return ok && x == y
+	case string:
+		y, ok := b.(string)
+		return ok && x == y
+	case error:
+		y, ok := b.(error)
+		return ok && x.Error() == y.Error()
+	}
+	t := reflect.TypeOf(a)
+	if k := t.Kind(); k == reflect.Chan || k == reflect.Func {
+		return true
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// explanation says why no order explains the calls: the calls on a line of time, and the order
+// that explains most of them.
+func (h *history) explanation() string {
+	var b strings.Builder
+	what := map[Order]string{RealTime: "linearizable", ProgramOrder: "sequentially consistent",
+		Quiescence: "quiescently consistent"}[h.p.order]
+	fmt.Fprintf(&b, "%s is not %s: no order of these calls explains what they return\n\n",
+		h.p.what, what)
+	h.timeline(&b)
+	b.WriteString("\n")
+	if len(h.best) == 0 {
+		b.WriteString("No call can come first:\n")
+	} else {
+		b.WriteString("One after the other, the most that fit are\n")
+		for _, i := range h.best {
+			fmt.Fprintf(&b, "    %s\n", h.calls[i])
+		}
+		b.WriteString("Behind these, none of the others fits:\n")
+	}
+	for _, m := range h.misfits {
+		fmt.Fprintf(&b, "    %s\n", m)
+	}
+	fmt.Fprintf(&b, "\nTo run this scenario alone, add the option\n    check.Only(`%s`)\n",
+		h.scenario())
+	return b.String()
+}
+
+// scenario is the calls as Only takes them.
+func (h *history) scenario() string {
+	var prefix []string
+	var by [limitGoroutines][]string
+	for _, c := range h.calls {
+		switch {
+		case c.goroutine == -1:
+			prefix = append(prefix, c.text)
+		case c.goroutine >= 0:
+			by[c.goroutine] = append(by[c.goroutine], c.text)
+		}
+	}
+	var parts []string
+	if len(prefix) > 0 {
+		parts = append(parts, strings.Join(prefix, "; ")+" then ")
+	}
+	var goroutines []string
+	for _, g := range by {
+		if len(g) > 0 {
+			goroutines = append(goroutines, strings.Join(g, "; "))
+		}
+	}
+	return strings.Join(parts, "") + strings.Join(goroutines, " || ")
+}
+
+// timeline draws the calls: a column for each goroutine, time runs downwards.
+func (h *history) timeline(b *strings.Builder) {
+	n := 0
+	for _, c := range h.calls {
+		n = max(n, c.goroutine+1)
+	}
+	width := make([]int, n)
+	for _, c := range h.calls {
+		if c.goroutine >= 0 {
+			width[c.goroutine] = max(width[c.goroutine], len([]rune(c.text))+2,
+				len([]rune(resultText(c.results)))+3, len("goroutine 1"))
+		}
+	}
+	row := func(cells []string) {
+		line := ""
+		for g, w := range width {
+			line += "    " + cells[g] + strings.Repeat(" ", w-len([]rune(cells[g])))
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	for _, c := range h.calls {
+		if c.goroutine == -1 {
+			fmt.Fprintf(b, "    first: %s\n", c)
+		}
+	}
+	cells := make([]string, n)
+	for g := range cells {
+		cells[g] = fmt.Sprintf("goroutine %d", g+1)
+	}
+	row(cells)
+	running := make([]bool, n)
+	for _, e := range h.events() {
+		for g := range cells {
+			cells[g] = ""
+			if running[g] {
+				cells[g] = "│"
+			}
+		}
+		g := e.call.goroutine
+		switch {
+		case !e.end:
+			cells[g], running[g] = "┌ "+e.call.text, true
+		case len(e.call.results) == 0:
+			cells[g], running[g] = "└", false
+		default:
+			cells[g], running[g] = "└"+resultText(e.call.results), false
+		}
+		row(cells)
+	}
+	for g := range cells {
+		cells[g] = ""
+		if running[g] {
+			cells[g] = "│ waits"
+		}
+	}
+	if strings.Join(cells, "") != "" {
+		row(cells)
+	}
+	for _, c := range h.calls {
+		if c.goroutine == -2 {
+			fmt.Fprintf(b, "    last: %s\n", c)
+		}
+	}
+}
+
+// event is the beginning or the end of a call.
+type event struct {
+	call *call
+	end  bool
+}
+
+// events returns the beginnings and ends of the calls of the goroutines, in an order that the
+// execution allows. A call begins before another ends unless that precedes it.
+func (h *history) events() (out []event) {
+	var calls []*call
+	for _, c := range h.calls {
+		if c.goroutine >= 0 && c.began {
+			calls = append(calls, c)
+		}
+	}
+	begun, ended := make([]bool, len(calls)), make([]bool, len(calls))
+	for moved := true; moved; {
+		moved = false
+		for i, c := range calls {
+			ready := !begun[i]
+			for j, d := range calls {
+				ready = ready && (ended[j] || !d.precedes(c))
+			}
+			if ready {
+				begun[i], moved = true, true
+				out = append(out, event{c, false})
+			}
+		}
+		for i, c := range calls {
+			ready := begun[i] && !ended[i] && c.returned
+			for j, d := range calls {
+				ready = ready && (begun[j] || c.precedes(d))
+			}
+			if ready {
+				ended[i], moved = true, true
+				out = append(out, event{c, true})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,353 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// Linearizable checks that a type is linearizable: whatever several goroutines do with a value
+// at the same time, all calls return what they would have returned one after the other, in an
+// order in which no call comes before one that had returned when it began (Herlihy and Wing,
+// "Linearizability: a correctness condition for concurrent objects", TOPLAS 1990).
+//
+//	func TestCache(t *testing.T) {
+//		check.Linearizable(t, NewCache,
+//			check.Op("Get", (*Cache).Get),
+//			check.Op("Put", (*Cache).Put))
+//	}
+//
+// New makes a value to begin with. The options are at least one operation, see [Op], and
+// [Bounds], [Model], [Order], [Only] and [Config]. No model of the type is needed: what the
+// calls return one after the other is what a further value returns that one goroutine uses.
+//
+// Linearizable generates scenarios. A scenario makes a value and makes some calls one after the
+// other (the prefix). Then several goroutines each make some calls at the same time. In the end
+// come calls that observe the value: every operation that returns something, with all its
+// arguments. Small scenarios come first. Each scenario is explored under every schedule as by
+// [Every], and the calls of every execution are checked. So panics, data races, deadlocks and
+// goroutines that are left behind are failures, too.
+//
+// If a scenario fails, the test fails. Its log shows the calls on a line of time, the order that
+// explains most of them, and the schedule. If all was covered, the log says which scenarios
+// these were: a type that passes is right for them, not for all.
+func Linearizable[T any](t *testing.T, new func() T, options ...Option) {
+	t.Helper()
+	p := &plan{what: reflect.TypeFor[T](), make: func() reflect.Value {
+		return reflect.ValueOf(new())
+	}}
+	for _, o := range options {
+		o.apply(p)
+	}
+	if err := p.complete(); err != "" {
+		t.Fatalf("check.Linearizable: %s", err)
+	}
+	linearizable(t, p)
+}
+
+// Option is an operation of the type that [Linearizable] checks, or says how it does that.
+type Option interface{ apply(*plan) }
+
+// Operation is an operation of a type, see [Op].
+type Operation struct {
+	name    string
+	fn      reflect.Value
+	model   reflect.Value
+	values  map[int][]any
+	mayWait bool
+}
+
+// Op is an operation: a name, and a function whose first parameter is the value, such as a
+// method expression.
+//
+//	check.Op("Put", (*Cache).Put)
+//	check.Op("Clear", func(c *Cache) { c.Reset(0) })
+//
+// The other parameters get small values that collide: 1 and 2 for numbers, "a" and "b" for
+// strings, false and true, and context.Background(). [Operation.Arg] gives others.
+//
+// Results are compared by ==, or by reflect.DeepEqual if they are not comparable, and errors by
+// their messages. Results that are channels or functions are not compared.
+func Op(name string, f any) *Operation {
+	return &Operation{name: name, fn: reflect.ValueOf(f), values: map[int][]any{}}
+}
+
+// Arg says which values a parameter gets; 0 is the first one after the value of the type.
+func (o *Operation) Arg(i int, values ...any) *Operation {
+	o.values[i] = values
+	return o
+}
+
+// MayWait says that a call may wait forever if nothing is there for it, as a queue's Take does.
+// It must wait only where the specification does, too.
+func (o *Operation) MayWait() *Operation {
+	o.mayWait = true
+	return o
+}
+
+// As is what the operation does with the model, see [Model]: a function whose first parameter is
+// the model, with the other parameters and the results of the operation.
+func (o *Operation) As(f any) *Operation {
+	o.model = reflect.ValueOf(f)
+	return o
+}
+
+func (o *Operation) apply(p *plan) { p.ops = append(p.ops, o) }
+
+// Model is the specification instead of the type itself: a function that makes a value that one
+// goroutine uses. Each operation says by [Operation.As] what it does with it.
+func Model[M any](new func() M) Option {
+	return option(func(p *plan) {
+		p.model = reflect.TypeFor[M]()
+		p.makeModel = func() reflect.Value { return reflect.ValueOf(new()) }
+	})
+}
+
+// Bounds say which scenarios are explored. 0 is the default.
+type Bounds struct {
+	// Goroutines is the largest number of goroutines (3, at most 8), and Calls how many calls
+	// each makes (2).
+	Goroutines, Calls int
+	// Prefix is the largest number of calls before the goroutines begin (1); -1: none.
+	Prefix int
+	// Scenarios is how many scenarios of one size are explored (200). If there are more, they
+	// are drawn at random, and the verdict says how many there are.
+	Scenarios int
+	// Seed is that of the random draws (1).
+	Seed uint64
+}
+
+func (b Bounds) apply(p *plan) { p.bounds = b }
+
+// Order says what the order of the calls must respect.
+type Order int
+
+// The orders.
+const (
+	// RealTime: a call that returns before another begins comes first. That is linearizability.
+	RealTime Order = iota
+	// ProgramOrder: the calls of one goroutine keep their order. That is sequential consistency.
+	ProgramOrder
+	// Quiescence: calls that a moment separates in which no call is running keep their order.
+	// That is quiescent consistency.
+	Quiescence
+)
+
+func (o Order) apply(p *plan) { p.order = o }
+
+func (c Config) apply(p *plan) { p.config = c }
+
+// Only explores one scenario, as a failure shows it.
+func Only(scenario string) Option { return option(func(p *plan) { p.only = scenario }) }
+
+type option func(*plan)
+
+func (o option) apply(p *plan) { o(p) }
+
+// plan is what one call of Linearizable checks.
+type plan struct {
+	what      reflect.Type
+	make      func() reflect.Value
+	model     reflect.Type // nil: the type itself
+	makeModel func() reflect.Value
+	ops       []*Operation
+	bounds    Bounds
+	order     Order
+	config    Config
+	only      string
+	pool      []invocation
+}
+
+// invocation is an operation with its arguments.
+type invocation struct {
+	op   *Operation
+	args []reflect.Value
+	text string // Put("a", 1)
+}
+
+// limitGoroutines is how many goroutines a scenario may have.
+const limitGoroutines = 8
+
+// complete fills in what was not said, and returns what is wrong.
+func (p *plan) complete() string {
+	if len(p.ops) == 0 {
+		return `it needs operations: check.Op("Get", (*Cache).Get)`
+	}
+	b := &p.bounds
+	for _, d := range []struct{ of, by *int }{{&b.Goroutines, ptr(3)}, {&b.Calls, ptr(2)},
+		{&b.Prefix, ptr(1)}, {&b.Scenarios, ptr(200)}} {
+		if *d.of == 0 {
+			*d.of = *d.by
+		}
+	}
+	b.Prefix = max(b.Prefix, 0)
+	if b.Seed == 0 {
+		b.Seed = 1
+	}
+	switch {
+	case b.Goroutines < 2 || b.Goroutines > limitGoroutines:
+		return fmt.Sprintf("%d goroutines: want 2 to %d", b.Goroutines, limitGoroutines)
+	case b.Calls < 1 || b.Goroutines*b.Calls > 16:
+		return fmt.Sprintf("%d goroutines with %d calls each: want 1 to 16 calls", b.Goroutines,
+			b.Calls)
+	case b.Scenarios < 1:
+		return fmt.Sprintf("%d scenarios: want at least 1", b.Scenarios)
+	}
+	names := map[string]bool{}
+	for _, o := range p.ops {
+		if names[o.name] {
+			return "two operations " + o.name
+		}
+		names[o.name] = true
+		if err := p.operation(o); err != "" {
+			return fmt.Sprintf("operation %s: %s", o.name, err)
+		}
+	}
+	return ""
+}
+
+func ptr(n int) *int { return &n }
+
+// operation enters the invocations of an operation.
+func (p *plan) operation(o *Operation) string {
+	if !o.fn.IsValid() || o.fn.Kind() != reflect.Func {
+		return "it is no function"
+	}
+	f := o.fn.Type()
+	switch {
+	case f.NumIn() == 0 || !p.what.AssignableTo(f.In(0)):
+		return fmt.Sprintf("its first parameter must be a %s, such as that of a method "+
+			"expression, but it is a %s", p.what, f)
+	case f.IsVariadic():
+		return "it is variadic: wrap it in a function that is not"
+	}
+	if p.model != nil {
+		if err := o.fits(p.model, f); err != "" {
+			return err
+		}
+	} else if o.model.IsValid() {
+		return "As needs check.Model"
+	}
+	lists := [][]reflect.Value{nil}
+	for i := 1; i < f.NumIn(); i++ {
+		values, err := o.valuesOf(i-1, f.In(i))
+		if err != "" {
+			return err
+		}
+		var longer [][]reflect.Value
+		for _, l := range lists {
+			for _, v := range values {
+				longer = append(longer, append(append([]reflect.Value{}, l...), v))
+			}
+		}
+		lists = longer
+	}
+	for i := range o.values {
+		if i < 0 || i >= f.NumIn()-1 {
+			return fmt.Sprintf("it has no parameter %d", i)
+		}
+	}
+	for _, l := range lists {
+		var text []string
+		for _, v := range l {
+			text = append(text, show(v.Interface()))
+		}
+		p.pool = append(p.pool, invocation{o, l, o.name + "(" + strings.Join(text, ", ") + ")"})
+	}
+	return ""
+}
+
+// fits returns what is wrong with what the operation does with the model.
+func (o *Operation) fits(model, f reflect.Type) string {
+	if !o.model.IsValid() || o.model.Kind() != reflect.Func {
+		return "say by As what it does with the model"
+	}
+	m := o.model.Type()
+	same := m.NumIn() == f.NumIn() && m.NumOut() == f.NumOut() && model.AssignableTo(m.In(0))
+	for i := 1; same && i < f.NumIn(); i++ {
+		same = f.In(i) == m.In(i)
+	}
+	for i := 0; same && i < f.NumOut(); i++ {
+		same = f.Out(i) == m.Out(i)
+	}
+	if !same {
+		return fmt.Sprintf("what it does with the model is a %s, which does not fit %s", m, f)
+	}
+	return ""
+}
+
+// valuesOf returns the values of a parameter.
+func (o *Operation) valuesOf(i int, t reflect.Type) (out []reflect.Value, err string) {
+	list, ok := o.values[i]
+	if !ok {
+		list = defaults(t)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Sprintf("say by Arg(%d, ...) which values its parameter of type %s gets", i,
+			t)
+	}
+	for _, v := range list {
+		x := reflect.ValueOf(v)
+		switch {
+		case v == nil && t.Kind() == reflect.Interface || v == nil && t.Kind() == reflect.Pointer:
+			x = reflect.Zero(t)
+		case v == nil:
+			return nil, fmt.Sprintf("nil is no %s", t)
+		case x.Type().AssignableTo(t):
+		case x.CanConvert(t) && x.Kind() != reflect.String && t.Kind() != reflect.String:
+			x = x.Convert(t)
+		case x.Kind() == reflect.String && t.Kind() == reflect.String:
+			x = x.Convert(t)
+		default:
+			return nil, fmt.Sprintf("%v is no %s", v, t)
+		}
+		out = append(out, x)
+	}
+	return out, ""
+}
+
+// defaults are the values of a type.
+func defaults(t reflect.Type) []any {
+	switch k := t.Kind(); {
+	case k == reflect.Bool:
+		return []any{false, true}
+	case k == reflect.String:
+		return []any{"a", "b"}
+	case k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr:
+		return []any{1, 2}
+	case t == reflect.TypeFor[context.Context]():
+		return []any{context.Background()}
+	case t == reflect.TypeFor[any]():
+		return []any{1, 2}
+	case k == reflect.Struct && t.NumField() == 0:
+		return []any{reflect.Zero(t).Interface()}
+	}
+	return nil
+}
+
+// show returns a value for people, mostly as in Go.
+func show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nil"
+	case string:
+		return fmt.Sprintf("%q", v)
+	case error:
+		return fmt.Sprintf("error(%q)", v.Error())
+	case context.Context:
+		return "ctx"
+	}
+	return fmt.Sprintf("%+v", v)
+}
+
+// describe says what scenarios can be generated of: the number of invocations, and the bounds.
+func (p *plan) describe() string {
+	b := p.bounds
+	only := 0
+	if p.only != "" {
+		only = 1
+	}
+	return fmt.Sprint(len(p.pool), b.Goroutines, b.Calls, b.Prefix, b.Scenarios, b.Seed, only)
+}

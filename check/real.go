@@ -1,0 +1,94 @@
+package check
+
+import (
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cpor/frontend/gosrc/scenario"
+)
+
+// linearizable explores the test that has called Linearizable. A test that cannot be explored is
+// sampled.
+func linearizable(t *testing.T, p *plan) {
+	t.Helper()
+	p.config.every(t, "check.Linearizable", 3, func(why error) {
+		t.Helper()
+		n, count := p.sample(t)
+		const text = "sampled only, because it cannot be explored: %d executions of %d " +
+			"scenarios, no failure; %v"
+		if p.config.Incomplete {
+			t.Logf(text, n, count, why)
+			t.SkipNow()
+		}
+		t.Fatalf(text, n, count, why)
+	})
+}
+
+// sampleFor is how long a test is sampled.
+const sampleFor = 2 * time.Second
+
+// sample executes scenarios under the schedules that happen.
+func (p *plan) sample(t *testing.T) (executions, count int) {
+	t.Helper()
+	d, err := scenario.Parse("0 " + p.describe())
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{"0:"}
+	if !d.Only {
+		texts = nil
+		for _, s := range d.Sizes() {
+			texts = append(texts, d.Generate(s).Texts...)
+		}
+	}
+	for until := time.Now().Add(sampleFor); time.Now().Before(until); {
+		for _, text := range texts {
+			s, err := p.parse(text[2:])
+			if err != "" {
+				t.Fatalf("check.Linearizable: %s", err)
+			}
+			p.run(t, s)
+			executions++
+		}
+	}
+	return executions, len(texts)
+}
+
+func invoke(c *clock, x *call, n int) {
+	for g := range n {
+		x.seen[g] = atomic.LoadInt64(&c.done[g])
+	}
+}
+
+func respond(c *clock, g int) { atomic.AddInt64(&c.done[g], 1) }
+
+func mayWait(bool) {}
+
+// patience is how long a call that may wait forever is waited for.
+const patience = 20 * time.Millisecond
+
+func settle(wait *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		wait.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+	}
+}
+
+func waits(f, value reflect.Value, args []reflect.Value) (results []any, ok bool) {
+	done := make(chan []any, 1)
+	go func() { done <- perform(f, value, args) }()
+	select {
+	case results = <-done:
+		return results, true
+	case <-time.After(patience):
+		return nil, false
+	}
+}

@@ -1,0 +1,165 @@
+package check
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// clock counts, for each goroutine of a scenario, the calls that have returned.
+type clock struct{ done [limitGoroutines]int64 }
+
+// steps are what is executed: the calls of the prefix, and those of each goroutine.
+type steps struct {
+	prefix     []invocation
+	goroutines [][]invocation
+}
+
+// parse reads a scenario: numbers of invocations as package scenario writes them, or nothing for
+// that of Only.
+func (p *plan) parse(text string) (s steps, err string) {
+	if p.only != "" {
+		return p.named(p.only)
+	}
+	parts := strings.Split(text, "/")
+	for i, part := range parts {
+		var calls []invocation
+		for _, f := range strings.Fields(part) {
+			n, _ := strconv.Atoi(f)
+			calls = append(calls, p.pool[n])
+		}
+		if i == 0 {
+			s.prefix = calls
+		} else {
+			s.goroutines = append(s.goroutines, calls)
+		}
+	}
+	return s, ""
+}
+
+// named reads a scenario as Only has it.
+func (p *plan) named(text string) (s steps, err string) {
+	prefix, rest, ok := strings.Cut(text, " then ")
+	if !ok {
+		prefix, rest = "", text
+	}
+	list := func(text string) (calls []invocation) {
+		for _, name := range strings.Split(text, ";") {
+			name = strings.TrimSpace(name)
+			if name == "" {
+				continue
+			}
+			found := false
+			for _, x := range p.pool {
+				if x.text == name && !found {
+					calls, found = append(calls, x), true
+				}
+			}
+			if !found && err == "" {
+				err = fmt.Sprintf("Only: there is no call %s", name)
+			}
+		}
+		return calls
+	}
+	s.prefix = list(prefix)
+	for _, g := range strings.Split(rest, "||") {
+		if calls := list(g); len(calls) > 0 {
+			s.goroutines = append(s.goroutines, calls)
+		}
+	}
+	if n := len(s.goroutines); err == "" && (n == 0 || n > limitGoroutines) {
+		err = fmt.Sprintf("Only: %d goroutines: want 1 to %d", n, limitGoroutines)
+	}
+	return s, err
+}
+
+// run executes a scenario once and checks its history.
+func (p *plan) run(t *testing.T, s steps) {
+	t.Helper()
+	h := &history{p: p}
+	value := p.make()
+	for i, x := range s.prefix {
+		c := &call{invocation: x, goroutine: -1, number: i, began: true}
+		h.calls = append(h.calls, c)
+		if x.op.mayWait {
+			// If it waits, nothing can end that: another scenario has the rest.
+			var ok bool
+			if c.results, ok = waits(x.op.fn, value, x.args); !ok {
+				return
+			}
+		} else {
+			c.results = perform(x.op.fn, value, x.args)
+		}
+		c.returned = true
+	}
+	e := &execution{clock: new(clock), goroutines: len(s.goroutines), value: value}
+	waits := false
+	for g, list := range s.goroutines {
+		var calls []*call
+		for i, x := range list {
+			calls = append(calls, &call{invocation: x, goroutine: g, number: i})
+			waits = waits || x.op.mayWait
+		}
+		h.calls = append(h.calls, calls...)
+		e.wait.Add(1)
+		go e.goroutine(g, calls)
+	}
+	if waits {
+		settle(&e.wait)
+	} else {
+		e.wait.Wait()
+	}
+	if !h.waiting() {
+		p.observe(h, value)
+	}
+	if !h.explained() {
+		t.Fatal(h.explanation())
+	}
+}
+
+// observe makes the calls behind all: those that return something and do not wait. Those without
+// arguments are repeated until they return the same twice.
+func (p *plan) observe(h *history, value reflect.Value) {
+	n, most := 0, len(h.calls)+1
+	for _, x := range p.pool {
+		if x.op.mayWait || x.op.fn.Type().NumOut() == 0 {
+			continue
+		}
+		var last []any
+		for i := 0; i == 0 || len(x.args) == 0 && i < most; i++ {
+			c := &call{invocation: x, goroutine: -2, number: n, began: true, returned: true,
+				results: perform(x.op.fn, value, x.args)}
+			h.calls = append(h.calls, c)
+			n++
+			if i > 0 && same(last, c.results) {
+				break
+			}
+			last = c.results
+		}
+	}
+}
+
+// execution is a scenario that is being executed.
+type execution struct {
+	clock      *clock
+	goroutines int
+	value      reflect.Value
+	wait       sync.WaitGroup
+}
+
+// goroutine makes the calls of a goroutine.
+func (e *execution) goroutine(g int, calls []*call) {
+	defer e.wait.Done()
+	for _, c := range calls {
+		c.began = true
+		mayWait(c.op.mayWait)
+		invoke(e.clock, c, e.goroutines)
+		c.results = perform(c.op.fn, e.value, c.args)
+		respond(e.clock, g)
+		mayWait(false)
+		c.returned = true
+	}
+}

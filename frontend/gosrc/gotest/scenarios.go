@@ -1,0 +1,208 @@
+package gotest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/big"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"cpor/engine"
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/machine"
+	"cpor/frontend/gosrc/scenario"
+	"cpor/internal/human"
+)
+
+// scenarios explores what check.Linearizable has described, small scenarios first; res is the
+// result of the test without scenarios, to which it adds. Run explores some scenarios; a result
+// that is incomplete says how many it has covered before the one that it is of.
+func scenarios(ctx context.Context, described []string, o Options, start time.Time, res *Result,
+	run func(ctx context.Context, texts []string, o Options) (*Result, error)) (*Result, error) {
+	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run}
+	for _, text := range described {
+		d, err := scenario.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		sizes := d.Sizes()
+		if d.Only {
+			sizes = sizes[:1]
+		}
+		for _, s := range sizes {
+			set := scenario.Set{Texts: []string{fmt.Sprintf("%d:", d.Plan)}, Total: big.NewInt(1)}
+			if !d.Only {
+				set = d.Generate(s)
+			}
+			if on, err := x.explore(set, d); !on || err != nil {
+				return x.total, err
+			}
+		}
+	}
+	x.total.Scenarios = x.covered.String()
+	x.total.Duration = time.Since(start)
+	return x.total, nil
+}
+
+// exploring is an exploration of many scenarios.
+type exploring struct {
+	ctx     context.Context
+	o       Options
+	start   time.Time
+	total   *Result
+	covered coverage
+	run     func(ctx context.Context, texts []string, o Options) (*Result, error)
+}
+
+// explore explores scenarios; on tells whether all have passed. All together are searched without
+// stored states. One that takes long is explored alone, as any test.
+func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, err error) {
+	for n := 0; n < len(set.Texts); {
+		r, err := x.run(x.ctx, set.Texts[n:], x.left())
+		if err != nil {
+			return false, err
+		}
+		x.total = sum(x.total, r)
+		if r.Verdict == engine.Pass {
+			break
+		}
+		n += r.done
+		if r.Verdict == engine.Incomplete && x.ctx.Err() == nil && x.left().Timeout > quickly {
+			if r, err = x.run(x.ctx, set.Texts[n:n+1], x.left()); err != nil {
+				return false, err
+			}
+			x.total = sum(x.total, r)
+			n++
+		}
+		if r.Verdict == engine.Pass {
+			continue
+		}
+		if r.Verdict == engine.Incomplete && !d.Only {
+			x.total.Reason = fmt.Sprintf("in scenario %d of %d of %s: %s", n+1, len(set.Texts),
+				set.Size, r.Reason)
+		}
+		x.total.Scenarios = x.covered.String()
+		x.total.Duration = time.Since(x.start)
+		return false, nil
+	}
+	x.covered.add(set, d)
+	return true, nil
+}
+
+// left are the options for what is left of the time.
+func (x *exploring) left() Options {
+	o := x.o
+	if o.Timeout > 0 {
+		o.asked = cmp.Or(o.asked, o.Timeout)
+		o.Timeout = max(time.Millisecond, x.o.Timeout-time.Since(x.start))
+		o.Start = time.Time{}
+	}
+	return o
+}
+
+// sum is the result of two explorations, the first of which has passed.
+func sum(a, b *Result) *Result {
+	b.Executions += a.Executions
+	b.Samples += a.Samples
+	b.States += a.States
+	b.Transitions += a.Transitions
+	b.Runs += a.Runs
+	b.Tests = union(a.Tests, b.Tests)
+	b.Parallel = a.Parallel || b.Parallel
+	if b.Slow == nil {
+		b.Slow, b.SlowProgram = a.Slow, a.SlowProgram
+	}
+	return b
+}
+
+// coverage says which scenarios were covered.
+type coverage struct {
+	n     int
+	whole []string // sizes of which all were
+	drawn []string
+}
+
+func (c *coverage) add(set scenario.Set, d scenario.Description) {
+	c.n += len(set.Texts)
+	switch {
+	case d.Only:
+	case set.All():
+		c.whole = append(c.whole, set.Size.String())
+	default:
+		c.drawn = append(c.drawn, fmt.Sprintf("%s of %s of %s (seed %d)",
+			human.Count(uint64(len(set.Texts))), count(set), set.Size, d.Seed))
+	}
+}
+
+func count(set scenario.Set) string {
+	if set.Total.IsUint64() {
+		return human.Count(set.Total.Uint64())
+	}
+	return set.Total.String()
+}
+
+func (c *coverage) String() string {
+	if c.n == 0 {
+		return ""
+	}
+	var parts []string
+	if len(c.whole) > 0 {
+		parts = append(parts, "all of "+strings.Join(c.whole, ", "))
+	}
+	parts = append(parts, c.drawn...)
+	text := human.Plural(uint64(c.n), "scenario")
+	if len(parts) > 0 {
+		text += ", " + strings.Join(parts, ", ")
+	}
+	return text
+}
+
+// withScenarios explores a program and then, if package check asks for it, scenarios.
+func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
+	run func(context.Context, *gosrc.Program, Options) (*Result, error)) (*Result, error) {
+	start := o.Start
+	if start.IsZero() {
+		start = time.Now()
+	}
+	res, err := run(ctx, p, o)
+	described := p.Described()
+	if err != nil || res.Verdict != engine.Pass || len(described) == 0 ||
+		len(p.Explore().Scenarios) > 0 {
+		return res, err
+	}
+	res, err = scenarios(ctx, described, o, start, res,
+		func(ctx context.Context, texts []string, o Options) (*Result, error) {
+			if len(texts) > 1 {
+				o.Engine = DPOR
+			}
+			return run(ctx, p.WithScenarios(texts), o)
+		})
+	if res == nil || res.Failure == nil {
+		p.SetScenarios(nil)
+	}
+	return res, err
+}
+
+// quickly is how long a scenario may take among others.
+const quickly = 2 * time.Second
+
+// watched ends a search of several scenarios if one takes too long. Ended is called at the end of
+// each execution, and done tells at last how many were covered.
+func watched(ctx context.Context) (_ context.Context, ended func(*machine.Machine),
+	done func() int) {
+	ctx, cancel := context.WithCancel(ctx)
+	var at atomic.Int64
+	timer := time.AfterFunc(quickly, cancel)
+	return ctx, func(m *machine.Machine) {
+			if n := int64(m.Scenario()); n > at.Load() {
+				at.Store(n)
+				timer.Reset(quickly)
+			}
+		}, func() int {
+			timer.Stop()
+			cancel()
+			return int(at.Load())
+		}
+}
