@@ -12,6 +12,15 @@
 // `cpor test` does; there, Every only calls its argument. So code of the test outside of
 // Every is explored, too, and everything it uses must be supported by cpor.
 //
+// [Linearizable] generates such tests for a type, from its operations alone, and checks that
+// its calls are as if they happened one after the other:
+//
+//	func TestCache(t *testing.T) {
+//		check.Linearizable(t, NewCache,
+//			check.Op("Get", (*Cache).Get),
+//			check.Op("Put", (*Cache).Put))
+//	}
+//
 // The sources must be where they were when the test was compiled, as they are when go
 // test runs it.
 package check

@@ -67,6 +67,8 @@ func respond(c *clock, g int) { atomic.AddInt64(&c.done[g], 1) }
 
 func mayWait(bool) {}
 
+func calm(bool) {}
+
 // patience is how long a call that may wait forever is waited for.
 const patience = 20 * time.Millisecond
 

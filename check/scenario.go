@@ -115,7 +115,10 @@ func (p *plan) run(t *testing.T, s steps) {
 	if !h.waiting() {
 		p.observe(h, value)
 	}
-	if !h.explained() {
+	calm(true)
+	ok := h.explained()
+	calm(false)
+	if !ok {
 		t.Fatal(h.explanation())
 	}
 }

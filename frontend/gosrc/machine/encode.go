@@ -11,8 +11,9 @@ import (
 
 // An encoded state consists of
 //
-//   - whether the program has ended, the number of the scenario, how many alarms have gone off (if that is bounded), the
-//     clock (if the program has read it), the output (if it is part of the state);
+//   - whether the program has ended, the number of the scenario, how many alarms have gone off
+//     (if that is bounded), the clock (if the program has read it), the output (if it is part of
+//     the state);
 //   - the goroutines, parents first and children in the order of their creation,
 //     with their frames and the registers whose values may still be used;
 //   - the number of other reachable objects;
@@ -208,7 +209,8 @@ func (e *encoder) goroutine(g *goroutine) {
 	}
 	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | flag(
 		g.parked)<<4 | flag(g.timeout)<<5 | flag(g.late)<<6 | flag(g.behind)<<7 | uint64(
-		g.status)<<8 | flag(g.bubble)<<16 | flag(g.busy)<<17 | flag(g.words > 0)<<18
+		g.status)<<8 | flag(g.bubble)<<16 | flag(g.busy)<<17 | flag(g.words > 0)<<18 | flag(
+		g.calm)<<19
 	left := uint64(0)
 	if g.armed {
 		left = uint64(m.deadlineOf(g) - m.now)
@@ -450,7 +452,7 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 	st := gstate{unstarted: flags&1 != 0, daemon: flags&2 != 0, delivered: flags&4 != 0,
 		armed: flags&8 != 0, parked: flags&16 != 0, timeout: flags&32 != 0, late: flags&64 != 0,
 		behind: flags&128 != 0, status: status(flags >> 8 & 0xff), bubble: flags>>16&1 != 0,
-		busy: flags>>17&1 != 0}
+		busy: flags>>17&1 != 0, calm: flags>>19&1 != 0}
 	st.children, st.rands, st.which = int32(d.next()), int32(d.next()), int32(uint32(d.next()))
 	st.deadline = int64(d.next())
 	if st.armed {

@@ -157,6 +157,7 @@ type gstate struct {
 	reset     uint32 // of a timer: the clock of who has armed it again
 	which     int32  // the case that was completed, with delivered
 	deadline  int64
+	calm      bool // its synchronization is part of one transition, see calmly
 	// A call of a scenario that has yet to be invoked: where the responses are counted, where
 	// it notes them, and of how many goroutines; see scenarios.
 	invokes, sees uint64

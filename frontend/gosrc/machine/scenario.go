@@ -3,6 +3,7 @@ package machine
 import (
 	"slices"
 
+	"cpor/frontend/gosrc/compile"
 	"cpor/frontend/gosrc/std"
 )
 
@@ -70,6 +71,10 @@ func scenarios(plain func(name string, run func(m *Machine, g *goroutine, r []ui
 		return int(flag(m.settled(g)))
 	},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.joinAll(g) }})
+	// Calm says whether the goroutine synchronizes with nobody.
+	plain("internal/cpor.Calm", func(m *Machine, g *goroutine, r []uint64) {
+		g.calm = r[0] != 0
+	})
 	// MayWait says whether the goroutine may wait forever.
 	plain("internal/cpor.MayWait", func(m *Machine, g *goroutine, r []uint64) {
 		g.behind = r[0] != 0
@@ -83,6 +88,25 @@ func (m *Machine) invoke(g *goroutine) {
 		m.set(m.addr(g.sees+i), m.mem[m.addr(g.invokes+i)])
 	}
 	g.invokes, g.sees, g.words = 0, 0, 0
+}
+
+// calmly takes the next step of a goroutine as a part of this one, if it has nobody to synchronize
+// with. So the calls of the specification, on values of their own, are one transition for each
+// history.
+func (m *Machine) calmly(g *goroutine) bool {
+	i := g.pending()
+	if i == nil || i.Op == compile.Go || i.Op == compile.Sync &&
+		natives[i.N].name == "internal/cpor.Settled" {
+		return false
+	}
+	r := g.regs()
+	alts := m.alternatives(g, i, r)
+	m.scratch = alts
+	if len(alts) != 1 || alts[0].partner >= 0 {
+		return false
+	}
+	m.execute(g, i, r, alts[0])
+	return g.status == alive
 }
 
 // SetScenarios makes the system one that explores other scenarios, or none. Nothing that belongs

@@ -360,6 +360,9 @@ func (m *Machine) finish(g *goroutine) system.Outcome {
 	why := atFault
 	if g.status == alive {
 		why = m.run(g)
+		for why == atSync && g.calm && m.calmly(g) {
+			why = m.run(g)
+		}
 	}
 	if m.budget < outOfMemory/2 && why != atFault {
 		m.exhausted(g)

@@ -353,7 +353,8 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 	case res.Verdict == engine.Violated: // without an account of it
 		o.verdict, o.summary = failing, res.Reason
 	case res.Verdict == engine.Pass:
-		o.verdict, o.summary = passed, "every schedule"+OfScenarios(res)+": "+explored(res)+fixed(res)+
+		o.verdict = passed
+		o.summary = "every schedule" + OfScenarios(res) + ": " + explored(res) + fixed(res) +
 			natively(res)
 		if t := res.Tests; len(t) > 0 && t[0].Skipped && !t[0].Ended {
 			o.verdict, o.summary = skipped, cmp.Or(strings.TrimSpace(t[0].Why), "skipped")

@@ -1,0 +1,257 @@
+package check
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"cpor/testkit/sample"
+)
+
+// register and queue are types whose calls depend on their order.
+type register struct{ v int }
+
+func (r *register) Set(v int)      { r.v = v }
+func (r *register) Get() int       { return r.v }
+func (r *register) Swap(v int) int { old := r.v; r.v = v; return old }
+
+type fifo struct{ l []int }
+
+func (q *fifo) Enq(v int) { q.l = append(q.l, v) }
+func (q *fifo) Deq() (int, bool) {
+	if len(q.l) == 0 {
+		return 0, false
+	}
+	v := q.l[0]
+	q.l = q.l[1:]
+	return v, true
+}
+
+func planOf[T any](t *testing.T, new func() T, options ...Option) *plan {
+	t.Helper()
+	p := &plan{what: reflect.TypeFor[T](), make: func() reflect.Value {
+		return reflect.ValueOf(new())
+	}}
+	for _, o := range options {
+		o.apply(p)
+	}
+	if err := p.complete(); err != "" {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// random returns a history of a random execution of atomic calls, in which some results may be
+// changed.
+func random(r *rand.Rand, p *plan) *history {
+	h := &history{p: p}
+	goroutines, each := 1+r.IntN(3), 1+r.IntN(2)
+	by := make([][]*call, goroutines)
+	for g := range by {
+		for i := range each {
+			c := &call{invocation: p.pool[r.IntN(len(p.pool))], goroutine: g, number: i}
+			by[g] = append(by[g], c)
+			h.calls = append(h.calls, c)
+		}
+	}
+	value := p.make()
+	var done [limitGoroutines]int64
+	at, stage := make([]int, goroutines), make([]int, goroutines)
+	for left := 3 * goroutines * each; left > 0; {
+		g := r.IntN(goroutines)
+		if at[g] == each {
+			continue
+		}
+		left--
+		c := by[g][at[g]]
+		switch stage[g] {
+		case 0:
+			c.began, c.seen = true, done
+		case 1:
+			c.results = perform(c.op.fn, value, c.args)
+		default:
+			c.returned = true
+			done[g]++
+			at[g], stage[g] = at[g]+1, -1
+		}
+		stage[g]++
+	}
+	if c := h.calls[r.IntN(len(h.calls))]; len(c.results) > 0 && r.IntN(2) == 0 {
+		c.results[0] = r.IntN(3)
+	}
+	return h
+}
+
+// bruteForce tries all orders of all calls.
+func bruteForce(h *history) bool {
+	var try func(order []int) bool
+	try = func(order []int) bool {
+		if len(order) == len(h.calls) {
+			value := h.p.make()
+			for k, i := range order {
+				for _, j := range order[k+1:] {
+					a, b := h.calls[j], h.calls[i]
+					if !a.precedes(b) {
+						continue
+					}
+					if h.p.order == RealTime || a.goroutine == b.goroutine &&
+						h.p.order == ProgramOrder {
+						return false
+					}
+				}
+				if c := h.calls[i]; !same(perform(c.op.fn, value, c.args), c.results) {
+					return false
+				}
+			}
+			return true
+		}
+		for i := range h.calls {
+			used := false
+			for _, j := range order {
+				used = used || i == j
+			}
+			if !used && try(append(order[:len(order):len(order)], i)) {
+				return true
+			}
+		}
+		return false
+	}
+	return try(nil)
+}
+
+// TestHistories compares the search for an order with brute force, for both orders that are
+// simple to define.
+func TestHistories(t *testing.T) {
+	n := sample.Of(300, 3000, 100_000)
+	count := map[string]int{}
+	for _, order := range []Order{RealTime, ProgramOrder} {
+		plans := []*plan{
+			planOf(t, func() *register { return &register{} }, Op("Set", (*register).Set),
+				Op("Get", (*register).Get), Op("Swap", (*register).Swap), order),
+			planOf(t, func() *fifo { return &fifo{} }, Op("Enq", (*fifo).Enq),
+				Op("Deq", (*fifo).Deq), order),
+		}
+		for i := range n {
+			r := rand.New(rand.NewPCG(uint64(i), uint64(order)))
+			h := random(r, plans[i%2])
+			got, want := h.explained(), bruteForce(h)
+			if got != want {
+				t.Fatalf("order %d, history %d: %v, brute force: %v\n%v", order, i, got, want,
+					h.explanation())
+			}
+			count[fmt.Sprint(order, want)]++
+		}
+	}
+	for _, k := range []string{"0 true", "0 false", "1 true", "1 false"} {
+		if count[k] < n/20 {
+			t.Errorf("only %d of %d histories are %s", count[k], n, k)
+		}
+	}
+}
+
+// TestQuiescence: two calls that overlap a third one are not apart, so they may be exchanged.
+func TestQuiescence(t *testing.T) {
+	p := planOf(t, func() *register { return &register{} }, Op("Set", (*register).Set),
+		Op("Get", (*register).Get))
+	history := func(overlap bool) *history {
+		set := &call{invocation: p.pool[0], goroutine: 0, began: true, returned: true}
+		get := &call{invocation: p.pool[2], goroutine: 0, number: 1, began: true, returned: true,
+			results: []any{0}}
+		get.seen[0] = 1
+		h := &history{p: p, calls: []*call{set, get}}
+		if overlap {
+			h.calls = append(h.calls, &call{invocation: p.pool[2], goroutine: 1, began: true,
+				returned: true, results: []any{0}})
+		}
+		return h
+	}
+	for _, tt := range []struct {
+		order   Order
+		overlap bool
+		want    bool
+	}{
+		{RealTime, false, false}, {RealTime, true, false},
+		{ProgramOrder, true, false},
+		{Quiescence, false, false}, {Quiescence, true, true},
+	} {
+		p.order = tt.order
+		if got := history(tt.overlap).explained(); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	new := func() *register { return &register{} }
+	for _, tt := range []struct {
+		options []Option
+		want    string
+	}{
+		{nil, `it needs operations: check.Op("Get", (*Cache).Get)`},
+		{[]Option{Op("Get", 3)}, "operation Get: it is no function"},
+		{[]Option{Op("Get", (*fifo).Deq)}, "operation Get: its first parameter must be a " +
+			"*check.register, such as that of a method expression, but it is a " +
+			"func(*check.fifo) (int, bool)"},
+		{[]Option{Op("Get", (*register).Get), Op("Get", (*register).Get)}, "two operations Get"},
+		{[]Option{Op("Do", func(*register, func()) {})}, "operation Do: say by Arg(0, ...) which " +
+			"values its parameter of type func() gets"},
+		{[]Option{Op("Set", (*register).Set).Arg(0, "x")}, "operation Set: x is no int"},
+		{[]Option{Op("Get", (*register).Get).Arg(0, 1)}, "operation Get: it has no parameter 0"},
+		{[]Option{Op("Get", (*register).Get).As(3)}, "operation Get: As needs check.Model"},
+		{[]Option{Op("Get", (*register).Get), Model(func() int { return 0 })},
+			"operation Get: say by As what it does with the model"},
+		{[]Option{Op("Set", (*register).Set).As(func(*fifo, string) {}),
+			Model(func() *fifo { return nil })},
+			"operation Set: what it does with the model is a " +
+				"func(*check.fifo, string), which does not fit func(*check.register, int)"},
+		{[]Option{Op("Get", (*register).Get), Bounds{Goroutines: 9}},
+			"9 goroutines: want 2 to 8"},
+		{[]Option{Op("Get", (*register).Get), Bounds{Calls: 6}},
+			"3 goroutines with 6 calls each: want 1 to 16 calls"},
+		{[]Option{Op("Get", (*register).Get), Bounds{Scenarios: -1}},
+			"-1 scenarios: want at least 1"},
+	} {
+		p := &plan{what: reflect.TypeFor[*register](), make: func() reflect.Value {
+			return reflect.ValueOf(new())
+		}}
+		for _, o := range tt.options {
+			o.apply(p)
+		}
+		if got := p.complete(); got != tt.want {
+			t.Errorf("%s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+// TestOnlyReads: Only reads what a failure shows.
+func TestOnlyReads(t *testing.T) {
+	p := planOf(t, func() *register { return &register{} }, Op("Set", (*register).Set),
+		Op("Get", (*register).Get))
+	for _, text := range []string{"Set(1); Get() then Set(2); Get() || Get()", "Get() || Set(1)"} {
+		s, err := p.named(text)
+		if err != "" {
+			t.Fatal(err)
+		}
+		h := &history{p: p}
+		for i, x := range s.prefix {
+			h.calls = append(h.calls, &call{invocation: x, goroutine: -1, number: i})
+		}
+		for g, l := range s.goroutines {
+			for i, x := range l {
+				h.calls = append(h.calls, &call{invocation: x, goroutine: g, number: i})
+			}
+		}
+		if got := h.scenario(); got != text {
+			t.Errorf("%s, want %s", got, text)
+		}
+	}
+	for text, want := range map[string]string{
+		"Set(3) || Get()": "Only: there is no call Set(3)",
+		"":                "Only: 0 goroutines: want 1 to 8",
+	} {
+		if _, err := p.named(text); err != want {
+			t.Errorf("%q: %s, want %s", text, err, want)
+		}
+	}
+}
