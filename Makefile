@@ -70,7 +70,7 @@ release:
 		os=$${p%/*}; arch=$${p#*/}; ext=; [ $$os != windows ] || ext=.exe; \
 		for name in cpor cpor-bench; do \
 			out=dist/$$name-$(VERSION)-$$os-$$arch$$ext; echo $$out; \
-			CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o $$out ./cmd/$$name || exit 1; \
+			CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X $$($(GO) list -m)/internal/version.release=$(VERSION)' -o $$out ./cmd/$$name || exit 1; \
 		done; \
 	done
 

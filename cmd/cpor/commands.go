@@ -1,16 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"cpor/internal/cliflag"
 	"cpor/internal/spell"
+	"cpor/internal/version"
 )
 
 // command is a sub-command.
@@ -131,46 +132,20 @@ func helpCommand(e *env, args []string) int {
 func versionCommand(e *env, args []string) int {
 	if len(args) > 0 {
 		if cliflag.IsHelp(args[0]) {
-			fmt.Fprintln(e.stdout, "usage: cpor version\n\nPrints the version of cpor, of Go, and "+
-				"the platform.")
+			fmt.Fprintln(e.stdout, "usage: cpor version\n\nPrints the version of cpor, its "+
+				"commit, the version of Go, and the platform.")
 			return exitPass
 		}
 		return e.mistake("version", "version takes no arguments")
 	}
-	fmt.Fprintf(e.stdout, "cpor %s (%s, %s/%s, %d CPUs)\n", version(), runtime.Version(),
-		runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	fmt.Fprintf(e.stdout, "cpor %s\n\n", version.String())
+	commit, date := version.Commit()
+	if date != "" {
+		commit += ", " + date
+	}
+	fmt.Fprintf(e.stdout, "  commit    %s\n", cmp.Or(commit, "not recorded"))
+	fmt.Fprintf(e.stdout, "  go        %s\n", runtime.Version())
+	fmt.Fprintf(e.stdout, "  platform  %s/%s, %d CPUs\n", runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU())
 	return exitPass
-}
-
-// release is the version of a release, which make release sets.
-var release string
-
-// version returns the version of a release, or what the Go tool recorded in the binary: the
-// module's version, or else the revision.
-func version() string {
-	if release != "" {
-		return release
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "(unknown version)"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	revision, modified := "", ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			revision = s.Value[:min(12, len(s.Value))]
-		case "vcs.modified":
-			if s.Value == "true" {
-				modified = "+"
-			}
-		}
-	}
-	if revision == "" {
-		return "(development)"
-	}
-	return revision + modified
 }

@@ -365,7 +365,8 @@ func searchKinds(m *frontend.Program) []page.SearchKind {
 
 // elsewhereOnly are flags of `cpor run` that have no meaning for a search of the page:
 // what they say is said otherwise, or there is nothing to print.
-var elsewhereOnly = []string{"D", "json", "trace", "trace-states", "q", "profile", "cluster"}
+var elsewhereOnly = []string{"D", "json", "trace", "trace-states", "sarif", "q", "profile",
+	"cluster"}
 
 // planned prepares a search with the flags of `cpor run`.
 func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string,

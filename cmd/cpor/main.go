@@ -40,6 +40,7 @@ import (
 	"cpor/cmd/cpor/interrupt"
 	"cpor/engine/memory"
 	"cpor/internal/terminal"
+	"cpor/internal/version"
 )
 
 // The exit codes.
@@ -83,7 +84,7 @@ func (e *env) internalError(what string) {
 This is a bug in cpor %s, not in your model, so there is no verdict (exit code 2).
 Please report it with the model, this command line and the text above:
 	cpor %s
-`, strings.TrimRight(what, "\n"), version(), commandLine(os.Args[1:]))
+`, strings.TrimRight(what, "\n"), version.String(), commandLine(os.Args[1:]))
 }
 
 // commandLine returns the arguments as one would type them.

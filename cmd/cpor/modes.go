@@ -15,7 +15,7 @@ import (
 
 // anywhere are the flags of `cpor run` that mean something to every engine.
 var anywhere = []string{"D", "U", "lang", "por", "workers", "timeout", "max-memory", "json",
-	"trace", "trace-states", "minimize", "coverage", "q", "color", "profile",
+	"trace", "trace-states", "sarif", "minimize", "coverage", "q", "color", "profile",
 	"search"}
 
 // takes are the flags that mean something to the engines that take the option.
@@ -112,8 +112,8 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 	}
 	f.Common("D", "ltl", "all", "search", "por", "workers", "timeout", "max-memory", "trace",
 		"json")
-	f.Group("What is printed:", "json", "trace", "trace-states", "minimize", "coverage", "q",
-		"color", "profile")
+	f.Group("What is printed:", "json", "trace", "trace-states", "sarif", "minimize", "coverage",
+		"q", "color", "profile")
 }
 
 // searchNames returns the values of -search.

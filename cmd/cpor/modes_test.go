@@ -98,6 +98,7 @@ func TestFlagUse(t *testing.T) {
 		"max-states": {"3"},
 		"json":       {""},
 		"trace":      {"trace.json"},
+		"sarif":      {"found.sarif"},
 		// refused without JSON; testdata/script/trace.txtar has the rest
 		"trace-states": {""},
 		"minimize":     {"0"},

@@ -120,7 +120,7 @@ func (e *env) resumeRank(c *runConfig, load func() (*frontend.Program, int)) int
 			return int(b[0]), nil
 		}
 		if !first {
-			c.trace, c.coverage = "", ""
+			c.trace, c.coverage, c.sarif = "", "", ""
 			if m, code = load(); m == nil {
 				return code, errors.New("the model of the checkpoint cannot be read here: do all " +
 					"ranks run the same cpor, with the same files?")
@@ -162,7 +162,7 @@ func (e *env) rank(c *runConfig) (code int, err error) {
 		if files.Files == nil {
 			return exitMistake, nil
 		}
-		c.file, c.trace, c.coverage = files.File, "", ""
+		c.file, c.trace, c.coverage, c.sarif = files.File, "", "", ""
 		if m, err = frontend.Load(c.file, c.loading(files.Files)); err != nil {
 			return 0, fmt.Errorf("the model that rank 0 sent: %w", err)
 		}

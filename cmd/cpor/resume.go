@@ -17,13 +17,14 @@ import (
 	"cpor/engine/cluster/mpi"
 	"cpor/frontend"
 	"cpor/frontend/source"
+	"cpor/internal/version"
 	"cpor/statestore/spill"
 )
 
 // session are the flags of `cpor run` that may change when a search continues: they do
 // not say what is explored.
 var session = []string{"workers", "timeout", "max-states", "max-transitions", "max-memory", "json",
-	"trace", "trace-states", "minimize", "coverage", "q", "color", "profile",
+	"trace", "trace-states", "sarif", "minimize", "coverage", "q", "color", "profile",
 	"checkpoint-interval"}
 
 // checkpointHeader is what is in front of a checkpoint.
@@ -41,18 +42,18 @@ type checkpointHeader struct {
 func build() string {
 	name, err := os.Executable()
 	if err != nil {
-		return version()
+		return version.String()
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return version()
+		return version.String()
 	}
 	defer f.Close()
 	h := xxhash.New()
 	if _, err := io.Copy(h, f); err != nil {
-		return version()
+		return version.String()
 	}
-	return fmt.Sprintf("%s (%016x)", version(), h.Sum64())
+	return fmt.Sprintf("%s (%016x)", version.String(), h.Sum64())
 }
 
 // split divides the arguments of `cpor run` into the flags that say what is explored,

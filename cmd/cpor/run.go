@@ -53,6 +53,8 @@ type runConfig struct {
 	json            bool
 	trace           string
 	traceStates     bool
+	sarif           string // the file
+	sarifFile       *traceFile
 	coverage        string // the file
 	quiet           bool
 	color           terminal.When
@@ -120,6 +122,8 @@ func (c *runConfig) define() *cliflag.Set {
 		"table, or by its ending as JSON (.json), JSON with whole states (.states.json), ITF "+
 		"(.itf.json), a message-sequence chart (.svg), or for Promela a trail that spin -t "+
 		"replays (.trail); with -all, further traces go to file-2, file-3, ...")
+	f.StringVar(&c.sarif, "sarif", "", "also write the violations to this `file` as SARIF, which "+
+		"code hosts and editors show at the violating lines")
 	f.BoolVar(&c.traceStates, "trace-states", false,
 		"include the initial state and the state after each step in the JSON of -json and -trace "+
 			"x.json")
@@ -298,8 +302,12 @@ func (c *runConfig) checkValues(f *cliflag.Set) error {
 		return fmt.Errorf("-timeout %v: the time must be above 0", c.Timeout)
 	case f.Given("max-states") && c.MaxStates == 0:
 		return errors.New("-max-states 0: the number must be above 0")
+	case f.Given("sarif") && c.sarif == "":
+		return errors.New("-sarif needs a file name")
 	case f.Given("trace") && c.trace == "":
 		return errors.New("-trace needs a file name")
+	case c.trace != "" && c.trace == c.sarif:
+		return errors.New("-trace and -sarif name the same file")
 	case c.traceStates && !c.json && !strings.EqualFold(filepath.Ext(c.trace), ".json"):
 		return errors.New("-trace-states adds states to JSON: add -json, or -trace with a name " +
 			"ending in .json")
@@ -426,6 +434,14 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 		}
 		defer out.cleanUp()
 		c.trailed(m, &out)
+	}
+	if c.sarif != "" {
+		file, err := openTrace(c.sarif, c.file)
+		if err != nil {
+			return e.mistake("run", "-sarif: %v", err)
+		}
+		c.sarifFile = &file
+		defer file.cleanUp()
 	}
 	if c.coverage != "" {
 		if err := c.openCoverage(m); err != nil {
@@ -598,6 +614,11 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	if c.coverage != "" {
 		if err := rep.writeCoverage(e); err != nil {
 			return e.mistake("run", "-coverage: %v", err)
+		}
+	}
+	if c.sarif != "" {
+		if err := rep.writeSARIF(); err != nil {
+			return e.mistake("run", "-sarif: %v", pathError(err))
 		}
 	}
 	return code

@@ -47,6 +47,7 @@ type config struct {
 	machine   string
 	trace     string
 	replay    string
+	sarif     string
 
 	explore gosrc.Explore
 	leaks   bool
@@ -145,6 +146,8 @@ func (c *config) define() {
 	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table; "+
 		"as JSON for -replay and \"cpor view\" if its name ends in .json, as a chart if in .svg; "+
 		"further ones to file-2, ...")
+	f.StringVar(&c.sarif, "sarif", "", "also write the failures to this `file` as SARIF, which "+
+		"code hosts and editors show at the failing lines")
 	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, written by -trace, "+
 		"again")
 
@@ -162,7 +165,7 @@ func (c *config) define() {
 			"workers")
 	}
 	f.Group("Limits:", "timeout", "max-memory")
-	f.Group("What is shown:", "v", "json", "color", "trace", "replay")
+	f.Group("What is shown:", "v", "json", "color", "trace", "sarif", "replay")
 	f.Common("run", "v", "timeout", "max-memory", "workers", "search", "machine", "time", "trace",
 		"replay", "json")
 	if c.command == "test" {
@@ -281,6 +284,12 @@ func (c *config) checkNumbers() error {
 		return errors.New("-trace needs a file name")
 	case c.Given("replay") && c.replay == "":
 		return errors.New("-replay needs a file name")
+	case c.Given("sarif") && c.sarif == "":
+		return errors.New("-sarif needs a file name")
+	case c.sarif != "" && c.sarif == c.trace:
+		return errors.New("-sarif and -trace name the same file")
+	case c.sarif != "" && (c.replay != "" || c.list != ""):
+		return errors.New("-sarif reports a search, but -replay and -list make none")
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
+	"cpor/internal/sarif"
 	"cpor/internal/terminal"
 	"cpor/trace"
 )
@@ -68,6 +69,9 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 		}
 		return exitFailure // what was shown is a failure
 	}
+	if err := s.openSARIF(); err != nil {
+		return mistake("-sarif: %v", err)
+	}
 	pkgs, err := gosrc.Load(ctx, c.patterns, gosrc.Options{Dir: c.dir, Tags: tagList(c.tags),
 		Flags: c.goFlags(), Tests: command == "test"})
 	if ctx.Err() != nil {
@@ -95,6 +99,9 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 	}
 	if s.traceErr != nil {
 		return mistake("-trace: %v", s.traceErr)
+	}
+	if err := s.writeSARIF(); err != nil {
+		return mistake("-sarif: %v", err)
 	}
 	return s.exitCode()
 }
@@ -139,6 +146,8 @@ type session struct {
 
 	failed, refused, incomplete, traces int
 	traceErr                            error
+
+	found *sarif.Log // for -sarif; nil without
 
 	binary   *binary       // of the package that is explored, if something of it runs natively
 	building time.Duration // how long it took to build it, since the current test was begun
@@ -188,8 +197,7 @@ func (s *session) pkg(p *gosrc.Package) {
 		return
 	}
 	if len(p.Errors) > 0 {
-		s.refused++
-		s.out.broken(p.Path, p.Errors)
+		s.broken(p.Path, p.Errors)
 		return
 	}
 	s.out.begin(p.Path)
@@ -213,8 +221,7 @@ func (s *session) pkg(p *gosrc.Package) {
 		return
 	}
 	if err != nil {
-		s.refused++
-		s.out.broken(p.Path, []error{err})
+		s.broken(p.Path, []error{err})
 		return
 	}
 	done, left := s.each(w, tests)
@@ -350,6 +357,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.summary = fmt.Sprintf("%s (%s explored%s)\n%s", head, explored(res), natively(res), rest)
 		o.details = s.relative(Describe(programOf(res), res.Failure, s.table(), s.hurry(begin)))
 		s.writeTrace(p, test, res)
+		s.report(res, begin)
 	case res.Verdict == engine.Violated: // without an account of it
 		o.verdict, o.summary = failing, res.Reason
 	case res.Verdict == engine.Pass:
@@ -391,6 +399,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 				res.Slow.Pos.Line))
 	}
 	o.subtests = subtests(o)
+	s.noteOpen(o)
 	switch o.verdict {
 	case failing:
 		s.failed++

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"cpor/internal/sarif"
+)
+
+// TestSARIF writes files with -sarif, and checks them against the schema of the format.
+func TestSARIF(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(root, "internal", "sarif",
+		"testdata", "sarif-2.1.0-rtm.5.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotest := "test -C " + filepath.Join(root, "examples", "go") + " "
+	tutorial := filepath.Join(root, "docs", "tutorial") + "/"
+	for _, test := range []struct{ name, args, want string }{
+		{"assertion", "run -q " + tutorial + "counter.model",
+			`assertion .*/counter.model:20 an update was lost`},
+		{"deadlock", "run -q " + tutorial + "first.model",
+			`deadlock .*/first.model:12 deadlock: Ask\[1\] is blocked`},
+		{"all", "run -q -all -por none " + tutorial + "mistakes.model", ``},
+		{"pass", "run -q " + tutorial + "peterson.model", `^$`},
+		{"incomplete", "run -q -por none -max-states 10 " + tutorial + "peterson.model",
+			`^note .*peterson.model: incomplete: limit of 10 states$`},
+		{"lasso", "run -q -ltl all lasso.model", `ltl lasso.model:3 ltl p is violated`},
+		{"go panic", gotest + "./closetwice/bug", `panic file:.*/bug/conn.go:15 panic: close of`},
+		{"go deadlock", gotest + "./lostwakeup/bug", `deadlock file:.*gate.go:35 deadlock: TestWait`},
+		{"go pass", gotest + "./closetwice/fixed", `^$`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "found.sarif")
+			args := strings.Fields(test.args)
+			if last := len(args) - 1; args[last] == "lasso.model" {
+				// a name without a folder, so the places are relative to the working directory
+				model := "var x bool\nthread T() { for { x = !x } }\nltl p { <>[] x }\ninit { go T() }\n"
+				t.Chdir(dir)
+				if err := os.WriteFile(args[last], []byte(model), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			args = append(args[:1:1], append([]string{"-sarif", file}, args[1:]...)...)
+			stdout, stderr, code := inProcess(t, args...)
+			b, err := os.ReadFile(file)
+			if test.name == "all" { // of a model that does not compile, there is no result
+				if err == nil || code != exitMistake {
+					t.Errorf("exit code %d, and a file", code)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
+			}
+			var v any
+			if err := json.Unmarshal(b, &v); err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(v); err != nil {
+				t.Errorf("%v\n%s", err, b)
+			}
+			if got := summarySARIF(t, b); !regexp.MustCompile(test.want).MatchString(got) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// summarySARIF lists results and notes, a line each.
+func summarySARIF(t *testing.T, b []byte) string {
+	var log struct {
+		Runs []struct {
+			Results []struct {
+				RuleID    string
+				Message   struct{ Text string }
+				Locations []struct {
+					PhysicalLocation struct {
+						ArtifactLocation struct{ URI string }
+						Region           struct{ StartLine json.Number }
+					}
+				}
+				CodeFlows []struct{ ThreadFlows []any }
+			}
+			Invocations []struct {
+				ToolExecutionNotifications []struct{ Message struct{ Text string } }
+			}
+		}
+	}
+	if err := json.Unmarshal(b, &log); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, r := range log.Runs[0].Results {
+		if len(r.Locations) != 1 || len(r.CodeFlows) != 1 {
+			t.Errorf("%d places, %d executions", len(r.Locations), len(r.CodeFlows))
+			continue
+		}
+		at := r.Locations[0].PhysicalLocation
+		lines = append(lines, r.RuleID+" "+at.ArtifactLocation.URI+":"+
+			string(at.Region.StartLine)+" "+r.Message.Text)
+	}
+	for _, n := range log.Runs[0].Invocations[0].ToolExecutionNotifications {
+		lines = append(lines, "note "+n.Message.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestAction runs the step of action.yml as a runner would, with a cpor that stands in for the one
+// that it compiles: it writes a given file and has a given exit code.
+func TestAction(t *testing.T) {
+	for _, tool := range []string{"bash", "jq"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	step, err := filepath.Abs(filepath.Join(root, ".ci", "action"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := &sarif.Log{Done: true}
+	found.Add(sarif.Finding{Rule: "panic", Message: "100% sure\nof it",
+		At: sarif.Place{File: "sub/a b,c.go", Line: 3, Col: 5}})
+	found.Add(sarif.Finding{Rule: "timing", Message: "slow", Warning: true})
+	open := &sarif.Log{}
+	open.Note("INCOMPLETE: TestX")
+	for _, test := range []struct {
+		name, dir, incomplete string
+		log                   *sarif.Log
+		code, exit            int
+		want                  string
+	}{
+		{"pass", ".", "fail", &sarif.Log{Done: true}, 0, 0, ""},
+		{"failures", ".", "fail", found, 1, 1, "::error title=cpor: panic,file=sub/a b%2Cc.go," +
+			"line=3,col=5::100%25 sure%0Aof it\n::warning title=cpor: timing::slow\n"},
+		{"below", "mod/", "fail", found, 1, 1, "file=mod/sub/a b%2Cc.go"},
+		{"incomplete", ".", "fail", open, 3, 3, "::error title=cpor::INCOMPLETE: TestX\n"},
+		{"warn", ".", "warn", open, 3, 0, "::warning title=cpor::INCOMPLETE: TestX\n"},
+		{"mistake", ".", "warn", nil, 2, 2, ""},
+		{"input", ".", "maybe", nil, 0, 2, "::error title=cpor::incomplete: want fail or warn"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			work, temp, bin := t.TempDir(), t.TempDir(), t.TempDir()
+			if err := os.Mkdir(filepath.Join(work, "mod"), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if test.log != nil {
+				if err := test.log.WriteFile(filepath.Join(bin, "log")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			script := "#!/bin/sh\ncase $1 in build) cp \"$0\" \"$7\";; env) ;; test)\n" +
+				"echo \"$@\" > " + bin + "/args; cp " + bin + "/log \"$3\" 2>/dev/null; exit " +
+				string(rune('0'+test.code)) + ";; esac\n"
+			if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command("bash", step)
+			c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "PACKAGES=./a ./b",
+				"FLAGS=-short", "DIRECTORY="+test.dir, "INCOMPLETE="+test.incomplete,
+				"GITHUB_WORKSPACE="+work, "RUNNER_TEMP="+temp, "GITHUB_ACTION_PATH="+root,
+				"GITHUB_OUTPUT="+filepath.Join(temp, "output"))
+			out, err := c.CombinedOutput()
+			if c.ProcessState == nil || c.ProcessState.ExitCode() != test.exit {
+				t.Fatalf("%v, want exit code %d\n%s", err, test.exit, out)
+			}
+			if !strings.Contains(string(out), test.want) ||
+				test.want == "" && strings.Contains(string(out), "title=") {
+				t.Errorf("got %q, want %q", out, test.want)
+			}
+			if test.log != nil {
+				args, _ := os.ReadFile(filepath.Join(bin, "args"))
+				if !strings.HasSuffix(string(args), " -short ./a ./b\n") {
+					t.Errorf("cpor got %q", args)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+// Package version says which cpor this is.
+package version
+
+import "runtime/debug"
+
+// release is the version of a release, which make release sets.
+var release string
+
+// String returns the version of a release, or what the Go tool recorded in the binary: the
+// module's version, or else the revision, with a + if files were changed.
+func String() string {
+	if release != "" {
+		return release
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown version)"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	revision, _ := Commit()
+	if revision == "" {
+		return "(development)"
+	}
+	return revision
+}
+
+// Commit returns the revision that the binary was built from, shortened, with a + if files were
+// changed, and its day; both are empty if they were not recorded.
+func Commit() (revision, day string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", ""
+	}
+	modified := ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case "vcs.time":
+			day = s.Value[:min(len("2006-01-02"), len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				modified = "+"
+			}
+		}
+	}
+	if revision == "" {
+		return "", ""
+	}
+	return revision + modified, day
+}
