@@ -9,7 +9,7 @@ import (
 )
 
 // included returns a file and those that it includes, each once, in the order in which they
-// are mentioned. Names are relative to the file that includes.
+// are mentioned. Names are relative to the file that includes, unless they are those of libraries.
 func included(f *source.File, read func(name string) (*source.File, error)) ([]*source.File,
 	error) {
 	var all []*source.File
@@ -36,7 +36,8 @@ func included(f *source.File, read func(name string) (*source.File, error)) ([]*
 			if name == "" {
 				return wrong("the name of the file is empty")
 			}
-			if !filepath.IsAbs(name) {
+			lib := library(d.Path.Value)
+			if lib == nil && !filepath.IsAbs(name) {
 				name = filepath.Join(filepath.Dir(f.Name), name)
 			}
 			name = filepath.Clean(name)
@@ -49,12 +50,15 @@ func included(f *source.File, read func(name string) (*source.File, error)) ([]*
 			if seen[name] {
 				continue
 			}
-			if read == nil {
-				return wrong("include needs a model that is a file")
-			}
-			g, err := read(name)
-			if err != nil {
-				return wrong("%v", err)
+			g := lib
+			if g == nil {
+				if read == nil {
+					return wrong("include needs a model that is a file")
+				}
+				var err error
+				if g, err = read(name); err != nil {
+					return wrong("%v", err)
+				}
 			}
 			if size+len(g.Text) > source.MaxSize {
 				return wrong("with %s the model is larger than %d MiB", name, source.MaxSize>>20)
