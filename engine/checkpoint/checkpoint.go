@@ -4,7 +4,7 @@
 // A file begins with a magic line, followed by a sequence of blocks. Each block has its length, its
 // number and a checksum of both and of its bytes (xxhash). The last one has the mark of its log:
 //
-//	checkpoint = "cpor checkpoint, format 2\n" { block } last .
+//	checkpoint = "cpor checkpoint, format 3\n" { block } last .
 //	block      = length number sum { byte } .     length bytes, at most 1 MiB
 //	last       = length number sum mark .         length is 1<<31 + 28
 //	mark       = id size blocks sums .            of the log; all 0 if there is none
@@ -46,7 +46,7 @@ import (
 )
 
 const (
-	magic      = "cpor checkpoint, format 2\n"
+	magic      = "cpor checkpoint, format 3\n"
 	blockBytes = 1 << 20
 	// A block's header: its length, its number, and the sum of both and of its
 	// bytes.

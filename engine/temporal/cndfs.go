@@ -15,7 +15,8 @@ import (
 type visit struct {
 	ref statestore.Ref
 	at  uint32
-	// their number; leftUnsafe is set if one that was left out, or has been visited, is not safe
+	// their number; leftUnsafe is set if one that was left out, or has been visited, is not safe,
+	// and leftReduced if the state's transitions are an ample set
 	left uint32
 }
 
@@ -30,7 +31,14 @@ func (p packed) vertex() vertex {
 	return vertex{statestore.Ref(uint64(p[0]) | uint64(p[1])<<32), p[2]}
 }
 
-const leftUnsafe = 1 << 31
+const (
+	leftUnsafe  = 1 << 31
+	leftReduced = 1 << 30
+	leftNumber  = leftReduced - 1
+)
+
+// seenBlue marks the vertices on a pile that became blue when they were seen.
+const seenBlue = 1 << 31
 
 // worker runs one nested depth-first search of a CNDFS (Evangelista et al. 2012, algorithm 2).
 // Its whole position is in its fields, so it can stop wherever step says so, and continue later.
@@ -312,10 +320,11 @@ func (w *worker) expand() bool {
 // siftBlue puts the successors that the blue search must visit on the pile.
 func (w *worker) siftBlue(v vertex) bool {
 	s, x := w.s, w.x
-	unsafe := s.reduction != None && x.ample >= ampleFirst && len(w.next) == 0
+	reduced := s.reduction != None && x.ample >= ampleFirst
+	unsafe := reduced && len(w.next) == 0
 	left := w.next[:0]
 	for _, to := range w.next {
-		if s.early(to) {
+		if !reduced && s.early(to) {
 			// No worker needs to visit it again.
 			b := s.bit(to.at) + blue
 			if e, ok := s.colors.peek(to.ref); ok && e.has(b) && e.same(to.ref) {
@@ -324,7 +333,7 @@ func (w *worker) siftBlue(v vertex) bool {
 			e := s.colors.lock(to.ref)
 			if !e.has(b) {
 				e.mark(b)
-				left = append(left, to)
+				left = append(left, vertex{to.ref, to.at | seenBlue})
 			}
 			e.unlock()
 			continue
@@ -358,6 +367,9 @@ func (w *worker) siftBlue(v vertex) bool {
 	if unsafe {
 		w.stack.top().left |= leftUnsafe
 	}
+	if reduced {
+		w.stack.top().left |= leftReduced
+	}
 	return true
 }
 
@@ -382,20 +394,21 @@ func (w *worker) goOn() bool {
 			return false
 		}
 		top := w.stack.top()
-		if top.left&^leftUnsafe > 0 {
+		if top.left&leftNumber > 0 {
 			top.left--
 			to := w.succ.pop().vertex()
-			early := s.early(to)
+			early := to.at&seenBlue != 0
+			to.at &^= seenBlue
 			if s.pool.hungry() && (s.loose[to.at/s.levels] || s.loose[top.at/s.levels]) {
 				s.pool.give(handed{to, early, w.freeze()})
 				top.left |= leftUnsafe
 				continue
 			}
-			entered, safe := early, true
+			fresh, safe := early, true
 			if !early {
-				entered, safe = w.enter(to)
+				fresh, safe = w.enter(to)
 			}
-			if entered {
+			if fresh {
 				if !w.open(to) {
 					return false
 				}
@@ -434,13 +447,13 @@ func (w *worker) left(v visit) {
 	s := w.s
 	q := v.at / s.levels
 	b := s.bit(v.at)
-	safe := true
-	if !s.loose[q] || s.reduction != None {
+	safe, reduced := true, v.left&leftReduced != 0
+	if !s.loose[q] || reduced {
 		e := s.colors.lock(v.ref)
 		if !s.loose[q] {
 			e.erase(b + s.cyan(w.id))
 		}
-		if s.reduction != None {
+		if reduced {
 			if v.left&leftUnsafe == 0 {
 				e.mark(bitSafe)
 			}

@@ -102,6 +102,8 @@ type exploration struct {
 	watch   *engine.Watch
 	atLimit atomic.Bool // of states
 
+	plain atomic.Bool // ample sets are sought no more: there are too few
+
 	slots chan struct{} // one for each worker that may work; nil: all may
 	pinks bool          // vertices can be pink
 
@@ -286,11 +288,12 @@ func (s *exploration) fail(err error) {
 	s.pool.close()
 }
 
-// early reports whether a vertex becomes blue as soon as it is seen. Where no cycle is
-// accepting, the order of the search does not matter, so a vertex is never on a pile twice. With
-// a reduction the order matters: see the package documentation.
+// early reports whether a vertex becomes blue as soon as it is seen, from a state all of whose
+// transitions are taken. Where no cycle is accepting, the order of the search does not matter, so
+// a vertex is never on a pile twice. While ample sets are sought the order matters: see the
+// package documentation.
 func (s *exploration) early(v vertex) bool {
-	return s.reduction == None && s.loose[v.at/s.levels]
+	return s.loose[v.at/s.levels] && (s.reduction == None || s.plain.Load())
 }
 
 // bytes returns the memory that the search holds.
@@ -536,10 +539,6 @@ func (x *expander) insert(from statestore.Ref, refs []statestore.Ref) ([]statest
 // violations of the transitions.
 func (x *expander) decide(path func() []statestore.Ref) (ample uint32, err error) {
 	s, m := x.s, x.m
-	if s.reduction == None || !x.trial.next() {
-		x.everything(path)
-		return ampleFull, nil
-	}
 	n := x.threads()
 	mark := m.Mark()
 	m.Track(true)
@@ -566,7 +565,9 @@ func (x *expander) decide(path func() []statestore.Ref) (ample uint32, err error
 		return ampleFull, nil
 	}
 	c := x.choose(n)
-	x.trial.told(c != nil)
+	if x.trial.told(c != nil) {
+		s.plain.Store(true)
+	}
 	if c == nil {
 		return ampleFull, nil
 	}
@@ -730,16 +731,21 @@ func (s *exploration) accepting(at uint32) bool {
 // returns false if the search must stop.
 func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 	s, ref := x.s, v.ref
-	reduce := s.reduction != None
 	e := s.colors.lock(ref)
 	mine := !e.has(bitClaimed)
-	x.mine, x.undecided = mine, mine
 	e.mark(bitClaimed)
-	ample := uint32(ampleFull)
-	if reduce {
+	ample, seek := uint32(ampleFull), false
+	if s.reduction != None {
+		// It can be decided already, if the claim was given back before a checkpoint.
 		ample = e.get(bitAmple, ampleWidth)
+		if seek = mine && ample == ampleNone && !s.plain.Load() && x.trial.next(); mine && !seek {
+			ample = ampleFull
+			e.mark(bitAmple)
+			e.mark(bitSafe)
+		}
 	}
 	e.unlock()
+	x.mine, x.undecided = mine, mine
 	if mine {
 		n := s.count.Add(1)
 		if limit := s.o.MaxStates; limit > 0 && uint64(n) > limit {
@@ -764,20 +770,28 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 		s.fail(errFault)
 		return false
 	}
-	if (!mine || !reduce || x.trial.sampling) && !x.follows(v.at) {
+	if (!seek || x.trial.sampling) && !x.follows(v.at) {
 		// Where ample sets are sought, the worker that claims a state must decide.
 		x.moves = x.moves[:0]
-		if mine {
+		if seek {
 			x.settle(ref, ampleFull)
 		}
 		x.ample, x.undecided = max(ample, ampleFull), false
 		return true
 	}
-	ample, ok := x.transitions(mine, ample, path)
-	if !ok {
+	if seek {
+		var err error
+		if ample, err = x.decide(path); err != nil {
+			s.fail(err)
+			return false
+		}
+	} else {
+		x.known(ample, path)
+	}
+	if s.gaveUp.Load() {
 		return false
 	}
-	if mine {
+	if seek {
 		x.settle(ref, ample)
 	}
 	if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
@@ -788,32 +802,17 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 	return true
 }
 
-// transitions executes the transitions that belong to the graph: those that the worker who
-// claimed the state has decided on, or, if it is this one, those that it decides on. It returns
-// false if the search has to stop or some may be missing.
-func (x *expander) transitions(mine bool, ample uint32, path func() []statestore.Ref) (uint32,
-	bool) {
-	s := x.s
-	switch {
-	case mine:
-		var err error
-		if ample, err = x.decide(path); err != nil {
-			s.fail(err)
-			return ample, false
-		}
-	case ample == ampleFull:
+// known executes the transitions that belong to the graph, which is decided.
+func (x *expander) known(ample uint32, path func() []statestore.Ref) {
+	if ample == ampleFull {
 		x.everything(path)
-	default:
-		x.all(int(ample-ampleFirst), s.gaveUp.Load)
+		return
 	}
-	return ample, !s.gaveUp.Load()
+	x.all(int(ample-ampleFirst), x.s.gaveUp.Load)
 }
 
 // settle stores which of a state's transitions belong to the graph.
 func (x *expander) settle(ref statestore.Ref, ample uint32) {
-	if x.s.reduction == None {
-		return
-	}
 	e := x.s.colors.lock(ref)
 	e.set(bitAmple, ampleWidth, ample)
 	if ample == ampleFull {

@@ -2,12 +2,13 @@ package temporal
 
 // trial finds out whether looking for ample sets pays. Where they are rare, only a sample of the
 // states is examined, and the others are expanded in full, which is just as sound. The sample
-// shows when ample sets become frequent.
+// shows when ample sets become frequent. Where they stay rare, none are sought any more.
 type trial struct {
 	sampling    bool
 	seen, found int // of the window: states with a choice, and ample sets
 	skipped     int
 	every       int // one state in so many is examined, while sampling
+	rare        int // windows in a row, while sampling, that had too few
 }
 
 const (
@@ -16,6 +17,10 @@ const (
 	// rarest is the largest number of states of which one is examined. Each examination costs
 	// several ordinary expansions.
 	rarest = 256
+	// enough is after how many windows of a sample with too few ample sets the search seeks none
+	// any more. It takes some ten thousand states, and then costs as much as without a
+	// reduction.
+	enough = 3
 )
 
 // pace says when a search begins with what only large ones need. Tests use an earlier time.
@@ -41,8 +46,8 @@ func (x *trial) next() bool {
 	return true
 }
 
-// told records whether there was one.
-func (x *trial) told(found bool) {
+// told records whether there was one. It reports whether to give up for good.
+func (x *trial) told(found bool) (over bool) {
 	x.seen++
 	if found {
 		x.found++
@@ -52,13 +57,15 @@ func (x *trial) told(found bool) {
 		window = pace.sample
 	}
 	if x.seen < window {
-		return
+		return false
 	}
 	was := x.sampling
 	if x.sampling = x.found*trialWorth < x.seen; was && x.sampling {
 		x.every = min(2*x.every, max(rarest, pace.sampleEvery))
+		x.rare++
 	} else {
-		x.every = pace.sampleEvery
+		x.every, x.rare = pace.sampleEvery, 0
 	}
 	x.seen, x.found = 0, 0
+	return x.rare == enough
 }
