@@ -26,7 +26,7 @@ type event struct {
 	fault  *system.Violation // nil for a data race, which is none of the event's alone
 	crash  bool              // nothing can happen behind it
 	pos    system.Pos
-	hash   uint64 // native.Step.Hash
+	told   uint64 // native.Step.Hash
 	alarms uint64 // of an alarm: as pending.alarms
 	scans  bool   // it was looked which threads there are:
 	there  uint64 // Machine.there
@@ -35,22 +35,15 @@ type event struct {
 }
 
 // known is what is known of a thread behind one of its events: what it is about to do, and what
-// it did, for each past of what it touches that some execution had. Lists only grow at
-// their heads, so that readers need no lock.
+// it did, for each past of what it touches that some execution had.
 type known struct {
-	pending atomic.Pointer[pending]
-	next    atomic.Pointer[link]
-}
-
-// link is an element of a list of events.
-type link struct {
-	ev   *event
-	more *link
+	pending index[*pending]
+	next    index[*event]
 }
 
 // version is what a location is, as far as it decides what threads can do. Versions are equal
 // if and only if they are the same.
-type version struct{ value uint64 }
+type version struct{ id uint64 }
 
 // pending is what a thread is about to do.
 type pending struct {
@@ -72,13 +65,13 @@ type pending struct {
 	op     native.Op
 	pos    system.Pos
 	text   string
-	more   *pending
 }
 
 // graph is what all executions so far have shown. An event is made under the lock.
 type graph struct {
 	mu      sync.Mutex
 	serial  uint64
+	version uint64
 	values  map[uint64]*version // by value, for processes that tell values
 	threads atomic.Pointer[[]*known]
 	places  map[string]*place // by encoded state
@@ -126,10 +119,16 @@ func (g *graph) versionOf(v uint64) *version {
 	}
 	x := g.values[v]
 	if x == nil {
-		x = &version{v}
+		x = g.newVersion()
 		g.values[v] = x
 	}
 	return x
+}
+
+// newVersion returns a version that equals no other.
+func (g *graph) newVersion() *version {
+	g.version++
+	return &version{g.version}
 }
 
 // Locations of engines: those of the program, the existence of threads, and what a view adds.

@@ -211,46 +211,14 @@ func (m *Machine) exists(t int) bool {
 
 // find returns what a thread is known to be about to do, nil if that is not known.
 func (m *Machine) find(t int) *pending {
-	for p := m.known(t).pending.Load(); p != nil; p = p.more {
-		if m.fits(p) {
-			return p
-		}
-	}
-	return nil
-}
-
-func (m *Machine) fits(p *pending) bool {
-	if p.alarm && p.alarms != m.alarms || p.scans && p.there != m.there {
-		return false
-	}
-	for i := range p.acc {
-		if m.versionOf(p.acc[i].Loc) != p.seen[i] {
-			return false
-		}
-	}
-	return true
+	p, _ := m.known(t).pending.find(m, 0)
+	return p
 }
 
 // event returns what a thread is known to do, nil if that is not known.
 func (m *Machine) event(t int, alt int32) *event {
-	for l := m.known(t).next.Load(); l != nil; l = l.more {
-		if l.ev.alt == alt && m.follows(l.ev) {
-			return l.ev
-		}
-	}
-	return nil
-}
-
-func (m *Machine) follows(ev *event) bool {
-	if alarm(ev.op) && ev.alarms != m.alarms || ev.scans && ev.there != m.there {
-		return false
-	}
-	for i := range ev.acc {
-		if m.writerOf(ev.acc[i].Loc) != ev.from[i] {
-			return false
-		}
-	}
-	return true
+	ev, _ := m.known(t).next.find(m, alt)
+	return ev
 }
 
 // apply lets an event happen.
@@ -719,7 +687,7 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 	learn := func(k int) error {
 		for t := range now {
 			a := &now[t]
-			if a.told == nil || a.known != nil && m.fits(a.known) {
+			if a.told == nil || a.known != nil && a.known.fits(m) {
 				continue
 			}
 			var err error
@@ -840,8 +808,7 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) (*pending, error) {
 	g := &m.s.graph
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	q.more = k.pending.Load()
-	k.pending.Store(q)
+	k.pending.add(m, q, 0)
 	return q, nil
 }
 
@@ -857,7 +824,7 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 		return ev, nil
 	}
 	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos,
-		now: st.Now, hash: st.Hash, alarms: m.alarms,
+		now: st.Now, told: st.Hash, alarms: m.alarms,
 		scans: st.Scans, there: m.there, acc: relocated(st.Accesses)}
 	if ev.prev == nil && !(t < len(m.s.first) && m.s.first[t]) {
 		ev.acc = append(ev.acc, system.Access{Loc: exists(st.Thread)})
@@ -886,17 +853,15 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 		case i < shown && i < len(st.Values) && st.Values[i] != 0:
 			ev.wrote = append(ev.wrote, g.versionOf(st.Values[i]))
 		default:
-			ev.wrote = append(ev.wrote, &version{1})
+			ev.wrote = append(ev.wrote, g.newVersion())
 		}
 	}
-	for l := k.next.Load(); l != nil; l = l.more {
-		if l.ev.alt == st.Alt && m.follows(l.ev) { // another worker was faster
-			return l.ev, nil
-		}
+	if other, ok := k.next.find(m, st.Alt); ok { // another worker was faster
+		return other, nil
 	}
 	g.serial++
 	ev.id = g.serial
-	k.next.Store(&link{ev, k.next.Load()})
+	k.next.add(m, ev, ev.alt)
 	m.s.events.Add(1)
 	return ev, nil
 }

@@ -238,7 +238,7 @@ func (s *program) same(ev *event, st *native.Step) bool {
 		return false
 	}
 	if st.Hash != 0 && len(st.Accesses) == 0 {
-		return st.Hash == ev.hash
+		return st.Hash == ev.told
 	}
 	for i, a := range st.Accesses {
 		if i >= len(ev.acc) || ev.acc[i].Loc != located(a.Loc) || ev.acc[i].Write != a.Write {
