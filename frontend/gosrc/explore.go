@@ -51,6 +51,9 @@ type Explore struct {
 	// Maps explores every order in which loops range over maps; otherwise it is that
 	// of insertion.
 	Maps bool
+	// Draws explores every number that rand.IntN(n) and its like may return, for n up to
+	// [machine.MaxPick]; otherwise random numbers are always the same.
+	Draws bool
 	// Run and Skip choose subtests, as the flags of go test do.
 	Run, Skip string
 	Short     bool // what testing.Short returns

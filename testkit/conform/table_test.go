@@ -73,7 +73,7 @@ func explore(p *gotable.Program) gosrc.Explore {
 		case "-time":
 			e.Time = gosrc.Time(p.Flags[i+1])
 		case "-choices":
-			e.Maps = p.Flags[i+1] == "map"
+			e.Maps, e.Draws = p.Flags[i+1] == "map", p.Flags[i+1] == "rand"
 		}
 	}
 	return e

@@ -80,6 +80,9 @@ func drawsRandom(i *compile.Instr) bool {
 	return ok
 }
 
+// MaxPick is the greatest n such that a random number below n is explored, if numbers are.
+const MaxPick = 100
+
 func always(m *Machine, g *goroutine, r []uint64) int { return 1 }
 
 // enterNatives fills in natives when the first of them is looked up, so that other languages do
@@ -402,6 +405,12 @@ var enterNatives = sync.OnceFunc(func() {
 	plain("internal/cpor.Short", func(m *Machine, g *goroutine, r []uint64) {
 		r[0] = flag(m.sys.o.Short)
 	})
+	plain("internal/cpor.Picks", func(m *Machine, g *goroutine, r []uint64) {
+		r[0] = flag(m.sys.o.Draws && !m.setup) * MaxPick // an initializer runs once
+	})
+	enter(native{name: "internal/cpor.Pick",
+		alts: func(m *Machine, g *goroutine, r []uint64) int { return int(r[0]) },
+		sync: func(m *Machine, g *goroutine, r []uint64, which int) { r[1] = uint64(which) }})
 	plain("internal/cpor.Testing", func(m *Machine, g *goroutine, r []uint64) {
 		r[0] = flag(!m.sys.ends)
 	})

@@ -515,6 +515,9 @@ func (m *Machine) Next(t int) (system.Pos, string, bool) {
 func (m *Machine) Told() (system.Pos, string) {
 	t := &m.told
 	text := t.text
+	if t.below > 0 && m.out.Kind == system.Moved {
+		return t.pos, fmt.Sprintf("a random number below %d: %d", t.below, t.which)
+	}
 	if t.stdlib && text != "" {
 		return t.pos, text
 	}
@@ -563,6 +566,7 @@ var syncTexts = map[string]string{
 	"internal/cpor.Mark":      "the test has ended",
 	"internal/cpor.Peek":      "look whether the test has ended",
 	"internal/cpor.Rand":      "draw a random number",
+	"internal/cpor.Pick":      "pick a random number",
 	"internal/cpor.Point":     "use %s",
 	"internal/cpor.Await":     "Sleep: wakes up",
 	"internal/cpor.Arm":       "Sleep",

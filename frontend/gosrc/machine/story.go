@@ -25,8 +25,9 @@ type told struct {
 	pos                    system.Pos
 	text                   string
 	cases                  []string
-	stdlib                 bool // the library does it in its own way
-	within                 bool // the call of the library that does it was told before
+	below                  uint64 // it picks a random number below this one; else 0
+	stdlib                 bool   // the library does it in its own way
+	within                 bool   // the call of the library that does it was told before
 }
 
 // Narrate implements system.Narrating.
@@ -55,6 +56,9 @@ func (m *Machine) describe(g *goroutine) told {
 	}
 	if i := g.pending(); i != nil && i.Op == compile.SelectOp && !g.unstarted && !g.delivered {
 		d.cases = m.cases(g, i)
+	} else if i != nil && i.Op == compile.Sync && !g.unstarted &&
+		natives[i.N].name == "internal/cpor.Pick" {
+		d.below = g.regs()[0]
 	} else if i != nil && i.Op == compile.Go && !g.unstarted {
 		d.child = int(m.sys.threads.Number(threadName{g.number, g.children}))
 	}

@@ -44,6 +44,8 @@ type Options struct {
 	NoFailed bool
 	// Short is what testing.Short returns.
 	Short bool
+	// Draws makes a random number below n, for n up to MaxPick, a choice.
+	Draws bool
 	// Dir is the working directory, an absolute path.
 	Dir string
 	// Args are the arguments of the program, without its name.

@@ -133,7 +133,8 @@ func (c *config) define() {
 		"before synchronization, and a data race is a failure; memory: also before each access "+
 		"to shared memory, and data races are not failures (for code that races on purpose)")
 	f.StringVar(&c.choices, "choices", "", "`what` is explored besides schedules: map, every "+
-		"order in which loops range over maps")
+		"order in which loops range over maps; rand, every value of rand.IntN(n) and its like "+
+		"for n up to 100; or map,rand")
 	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+
 		"; full and cartesian store states")
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that seeds the random schedules")
@@ -308,12 +309,17 @@ func (c *config) takeModel() error {
 	default:
 		return fmt.Errorf("-granularity %s: want sync or memory", c.grain)
 	}
-	switch c.choices {
-	case "":
-	case "map":
-		c.explore.Maps = true
-	default:
-		return fmt.Errorf("-choices %s: want map", c.choices)
+	for what := range strings.SplitSeq(c.choices, ",") {
+		switch what {
+		case "map":
+			c.explore.Maps = true
+		case "rand":
+			c.explore.Draws = true
+		default:
+			if c.choices != "" {
+				return fmt.Errorf("-choices %s: want map, rand, or map,rand", c.choices)
+			}
+		}
 	}
 	return nil
 }
@@ -336,7 +342,8 @@ func (c *config) chooseMachine() error {
 func (c *config) needsInterpreter() string {
 	switch {
 	case c.choices != "":
-		return "-choices is for the interpreter: natively, loops range over maps in one order"
+		return "-choices is for the interpreter: natively, loops range over maps in one order, " +
+			"and random numbers are always the same"
 	case c.explore.Granularity != gosrc.Synchronisation:
 		return "-granularity memory is for the interpreter: natively, goroutines are interrupted " +
 			"before what synchronizes"
