@@ -26,7 +26,11 @@ var (
 )
 
 // TestMain makes the test binary stand in for cpor when a test runs cpor, and for cpor-bench.
+// Passes of earlier runs are not kept, unless a script says where.
 func TestMain(m *testing.M) {
+	if os.Getenv("CPORCACHE") == "" {
+		os.Setenv("CPORCACHE", "off")
+	}
 	testscript.Main(m, map[string]func(){"cpor": main, "cpor-bench": func() {
 		os.Exit(bench.Main(interrupt.Context, os.Args[1:], os.Stdout, os.Stderr))
 	}})

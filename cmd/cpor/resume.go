@@ -5,11 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/rogpeppe/go-internal/diff"
 
 	"cpor/engine"
@@ -29,31 +27,13 @@ var session = []string{"workers", "timeout", "max-states", "max-transitions", "m
 
 // checkpointHeader is what is in front of a checkpoint.
 type checkpointHeader struct {
-	Build string // see build
+	Build string // see version.Build
 	File  string
 	Files map[string]string // the texts of the model, by name
 	Flags []string          // that say what is explored, as they were given
 	// Of a search on ranks: the parts and the number of the checkpoint, which their
 	// files have in their names.
 	Parts, Number int
-}
-
-// build names this very program: what a search keeps means nothing to another one.
-func build() string {
-	name, err := os.Executable()
-	if err != nil {
-		return version.String()
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return version.String()
-	}
-	defer f.Close()
-	h := xxhash.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return version.String()
-	}
-	return fmt.Sprintf("%s (%016x)", version.String(), h.Sum64())
 }
 
 // split divides the arguments of `cpor run` into the flags that say what is explored,
@@ -96,7 +76,8 @@ func split(args []string) (kept, changing []string) {
 // the engine says that it can. done lets others have it.
 func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task) (done func()) {
 	var dir *checkpoint.Dir
-	h := checkpointHeader{Build: build(), File: c.file, Files: map[string]string{}, Flags: c.kept}
+	build, _ := version.Build()
+	h := checkpointHeader{Build: build, File: c.file, Files: map[string]string{}, Flags: c.kept}
 	for _, f := range m.Sources {
 		h.Files[f.Name] = f.Text
 	}
@@ -265,7 +246,7 @@ func resumeCommand(e *env, args []string) int {
 	perr := c.parse(slices.Concat(h.Flags, again, changing, []string{"-checkpoint=" + dirs[0], "--",
 		h.File}))
 	load := func() (*frontend.Program, int) {
-		if b := build(); h.Build != b {
+		if b, _ := version.Build(); h.Build != b {
 			return nil, e.mistake("resume", "%s was written by another build of cpor, %s; this "+
 				"one is %s", r.Path(), h.Build, b)
 		}

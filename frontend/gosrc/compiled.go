@@ -243,7 +243,7 @@ func (e Explore) options() (machine.Options, error) {
 		Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Patient: e.Patient, Short: e.Short,
 		Draws: e.Draws,
 		Args:  e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms, Chosen: chosen,
-		Halted: e.Halted, MaxMemory: e.MaxMemory}, nil
+		Halted: e.Halted, MaxMemory: e.MaxMemory, Seen: e.Seen}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

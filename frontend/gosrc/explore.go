@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"cpor/frontend/gosrc/machine"
 	"cpor/system"
 )
 
@@ -63,6 +64,8 @@ type Explore struct {
 	// MaxMemory is how many bytes the process may take before an execution that needs more is
 	// abandoned; 0: no limit.
 	MaxMemory uint64 `json:"-"`
+	// Seen collects what the program sees of the disk; nil: nothing does.
+	Seen *machine.Seen `json:"-"`
 	// Dir is the working directory of the program; empty: that of the package for tests, and
 	// where patterns are relative to for a main package.
 	Dir string `json:",omitempty"`

@@ -14,8 +14,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -71,6 +73,10 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 	}
 	return out, nil
 }
+
+// Inputs writes to w whatever the meaning of the package and its tests depends on, except what
+// they read when they run ([Explore.Seen]). Newest is when a file of that was last changed.
+func (p *Package) Inputs(w io.Writer) (newest time.Time, err error) { return p.loaded.Inputs(w) }
 
 // HasTests reports whether the package has test files.
 func (p *Package) HasTests() bool { return p.loaded.HasTests() }

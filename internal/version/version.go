@@ -1,7 +1,14 @@
 // Package version says which cpor this is.
 package version
 
-import "runtime/debug"
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/cespare/xxhash/v2"
+)
 
 // release is the version of a release, which make release sets.
 var release string
@@ -50,4 +57,23 @@ func Commit() (revision, day string) {
 		return "", ""
 	}
 	return revision + modified, day
+}
+
+// Build names this very program: what a search keeps means nothing to another one. It is not exact
+// if the file of the program cannot be read.
+func Build() (name string, exact bool) {
+	file, err := os.Executable()
+	if err != nil {
+		return String(), false
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return String(), false
+	}
+	defer f.Close()
+	h := xxhash.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return String(), false
+	}
+	return fmt.Sprintf("%s (%016x)", String(), h.Sum64()), true
 }

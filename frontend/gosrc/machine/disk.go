@@ -16,6 +16,8 @@ type disk struct {
 	links map[string]stat // of links themselves
 	texts map[string]text
 	lists map[string]string
+	goals map[string]string // where links lead
+	seen  *Seen
 }
 
 type stat struct {
@@ -50,11 +52,16 @@ func (d *disk) stat(path string, follow bool) stat {
 		m, look = &d.links, os.Lstat
 	}
 	return once(d, m, path, func() stat {
-		i, err := look(path)
-		if err != nil {
-			return stat{}
+		var s stat
+		if i, err := look(path); err == nil {
+			s = stat{i.Mode(), i.Size(), true}
 		}
-		return stat{i.Mode(), i.Size(), true}
+		how := seenFile
+		if !follow {
+			how = seenLink
+		}
+		d.seen.add(Fact{How: how, Path: path, Sum: sum(s)})
+		return s
 	})
 }
 
@@ -62,12 +69,12 @@ func (d *disk) stat(path string, follow bool) stat {
 func (d *disk) list(path string) string {
 	return once(d, &d.lists, path, func() (all string) {
 		entries, err := os.ReadDir(path)
-		if err != nil {
-			return ""
-		}
 		for _, e := range entries {
-			all += e.Name() + "\x00"
+			if err == nil {
+				all += e.Name() + "\x00"
+			}
 		}
+		d.seen.add(Fact{How: seenList, Path: path, Sum: sum(all)})
 		return all
 	})
 }
@@ -80,7 +87,20 @@ func (d *disk) read(path string) text {
 			t.errno = syscall.EIO
 		}
 		t.text = string(b)
+		d.seen.add(Fact{How: seenText, Path: path, Sum: sum(t.text, int(t.errno))})
 		return t
+	})
+}
+
+// goal returns where a link leads; empty if it is none.
+func (d *disk) goal(path string) string {
+	return once(d, &d.goals, path, func() string {
+		to, err := os.Readlink(path)
+		if err != nil {
+			to = ""
+		}
+		d.seen.add(Fact{How: seenGoal, Path: path, Sum: sum(to)})
+		return to
 	})
 }
 
@@ -105,10 +125,6 @@ func diskNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)))
 		r[1] = m.str(m.sys.disk.list(m.text(r[0])))
 	})
 	plain("internal/cpor.DiskLink", func(m *Machine, g *goroutine, r []uint64) {
-		to, err := os.Readlink(m.text(r[0]))
-		if err != nil {
-			to = ""
-		}
-		r[1] = m.str(to)
+		r[1] = m.str(m.sys.disk.goal(m.text(r[0])))
 	})
 }

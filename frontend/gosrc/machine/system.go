@@ -64,6 +64,8 @@ type Options struct {
 	// Scenarios are those of package check, each with an initial state of its own; none: check
 	// says what it could generate.
 	Scenarios []string
+	// Seen collects what the program sees of the disk; nil: nothing does.
+	Seen *Seen
 	// Chosen reports whether a subtest is run; nil: all.
 	Chosen func(name string) bool
 }
@@ -176,7 +178,8 @@ func Compile(l *loader.Program, mode compile.Mode) *compile.Program {
 
 func newSystem(p *compile.Program, o Options) (*System, error) {
 	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks,
-		raced: xsync.NewMapOf[system.Loc, string]()}
+		raced: xsync.NewMapOf[system.Loc, string](), disk: disk{seen: o.Seen},
+		zones: zones{seen: o.Seen}}
 	s.bubbles = s.mayBubble()
 	s.crash = p.Lookup("internal/cpor", "crash")
 	s.gopanic, s.goexit = p.Lookup("runtime", "gopanic"), p.Lookup("runtime", "Goexit")

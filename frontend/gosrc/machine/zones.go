@@ -13,6 +13,7 @@ import (
 type zones struct {
 	mu    sync.Mutex
 	known map[string]string
+	seen  *Seen
 }
 
 // systemZones are where systems keep time zones, as in package time.
@@ -27,6 +28,9 @@ func (z *zones) data(goroot, name string) (text string, found, installed bool) {
 	if text, ok := z.known[name]; ok {
 		return text, true, true
 	}
+	defer func() {
+		z.seen.add(Fact{How: seenZone, Path: name, Root: goroot, Sum: sum(text, found, installed)})
+	}()
 	var folders []fs.FS
 	if r, err := zip.OpenReader(filepath.Join(goroot, "lib", "time", "zoneinfo.zip")); err == nil {
 		defer r.Close()

@@ -105,8 +105,9 @@ func (c *config) define() {
 		f.StringVar(&c.list, "list", "", "only list the tests that match this `regexp`")
 		f.BoolVar(&c.short, "short", false, "testing.Short() returns true")
 		f.BoolVar(&c.failFast, "failfast", false, "explore no further test after a failure")
-		f.IntVar(&c.count, "count", 1, "ignored: tests are explored once, whatever the `number`, "+
-			"because that covers every schedule")
+		f.IntVar(&c.count, "count", 1, "explore also what has passed before and not changed "+
+			"since; whatever the `number`, tests are explored once, because that covers every "+
+			"schedule")
 		f.BoolVar(&c.leaks, "leaks", true, "goroutines that wait forever after the end of the "+
 			"test are a failure; -leaks=false accepts them")
 	}
@@ -384,6 +385,12 @@ schedule that matters.`)
 		c.Describe(w)
 	} else {
 		c.DescribeCommon(w)
+	}
+	if c.command == "test" {
+		fmt.Fprintln(w, `
+A package that has passed is not explored again until something changes: this is
+"(cached)", as with go test. CPORCACHE names the directory where passes are kept;
+CPORCACHE=off keeps none. Tests that ran natively are always explored again.`)
 	}
 	fmt.Fprintln(w, `
 Exit codes: 0 every schedule of every test was covered, 1 a failure, 2 a mistake

@@ -25,8 +25,22 @@ type printer interface {
 	run(pkg, test string)
 	done(o outcome)
 	// end ends a package; left is how many tests an interruption has left out.
-	end(pkg string, all []outcome, left int, elapsed time.Duration)
+	end(pkg string, all []outcome, left int, how ending)
 	close(s *session) error
+}
+
+// ending is how the exploration of a package ended.
+type ending struct {
+	elapsed time.Duration
+	cached  bool // it was none: the package has passed before
+}
+
+// took is the time as go test shows it.
+func (e ending) took() string {
+	if e.cached {
+		return "(cached)"
+	}
+	return fmt.Sprintf("%.3fs", e.elapsed.Seconds())
 }
 
 func newPrinter(w io.Writer, c *config) printer {
@@ -176,7 +190,7 @@ func report(o outcome, page terminal.Page) string {
 	return b.String()
 }
 
-func (t *text) end(pkg string, all []outcome, left int, elapsed time.Duration) {
+func (t *text) end(pkg string, all []outcome, left int, how ending) {
 	worst := sum(all, left)
 	for _, r := range t.last {
 		t.printf("%s", r)
@@ -189,7 +203,7 @@ func (t *text) end(pkg string, all []outcome, left int, elapsed time.Duration) {
 	if worst.verdict != passed {
 		word = string(worst.verdict)
 	}
-	t.printf("%s\t%s\t%.3fs", t.page.Paint(worst.verdict.color(), word), pkg, elapsed.Seconds())
+	t.printf("%s\t%s\t%s", t.page.Paint(worst.verdict.color(), word), pkg, how.took())
 	switch {
 	case left > 0:
 		t.printf(" [%s]", interrupted(left))
@@ -378,11 +392,11 @@ func action(v verdict) string {
 	return "fail"
 }
 
-func (e *events) end(pkg string, all []outcome, left int, elapsed time.Duration) {
+func (e *events) end(pkg string, all []outcome, left int, how ending) {
 	worst := sum(all, left)
-	s := elapsed.Seconds()
-	e.output(pkg, "", fmt.Sprintf("%s\t%s\t%.3fs\n", map[bool]string{
-		true: "ok  ", false: string(worst.verdict)}[worst.verdict == passed], pkg, s))
+	s := how.elapsed.Seconds()
+	e.output(pkg, "", fmt.Sprintf("%s\t%s\t%s\n", map[bool]string{
+		true: "ok  ", false: string(worst.verdict)}[worst.verdict == passed], pkg, how.took()))
 	if s := alone(all); s != "" {
 		e.output(pkg, "", s+"\n")
 	}

@@ -16,6 +16,7 @@ import (
 	"cpor/engine/memory"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
+	"cpor/frontend/gosrc/machine"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
 	"cpor/internal/sarif"
@@ -62,7 +63,7 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 	if !c.json {
 		c.page = terminal.For(stdout, c.color)
 	}
-	s := &session{config: c, ctx: ctx, out: newPrinter(stdout, c)}
+	s := &session{config: c, ctx: ctx, out: newPrinter(stdout, c), kept: c.openPasses()}
 	if c.replay != "" {
 		if err := s.replayFile(stdout); err != nil {
 			return mistake("-replay: %v", err)
@@ -148,6 +149,7 @@ type session struct {
 	traceErr                            error
 
 	found *sarif.Log // for -sarif; nil without
+	kept  *passes    // nil: none are kept
 
 	binary   *binary       // of the package that is explored, if something of it runs natively
 	building time.Duration // how long it took to build it, since the current test was begun
@@ -202,8 +204,16 @@ func (s *session) pkg(p *gosrc.Package) {
 	}
 	s.out.begin(p.Path)
 	if s.command == "test" && len(tests) == 0 {
-		s.out.end(p.Path, nil, 0, time.Since(begin))
+		s.out.end(p.Path, nil, 0, ending{elapsed: time.Since(begin)})
 		return
+	}
+	key := ""
+	if s.kept != nil {
+		key = s.key(p, tests)
+		if s.fromKept(key, p.Path, begin) {
+			return
+		}
+		s.explore.Seen = new(machine.Seen)
 	}
 	defer s.removeBinary()
 	w := &work{p: p, lacking: s.machine == interpreted}
@@ -217,7 +227,7 @@ func (s *session) pkg(p *gosrc.Package) {
 		}
 	}
 	if s.ctx.Err() != nil {
-		s.out.end(p.Path, nil, max(1, len(tests)), time.Since(begin))
+		s.out.end(p.Path, nil, max(1, len(tests)), ending{elapsed: time.Since(begin)})
 		return
 	}
 	if err != nil {
@@ -225,7 +235,8 @@ func (s *session) pkg(p *gosrc.Package) {
 		return
 	}
 	done, left := s.each(w, tests)
-	s.out.end(p.Path, done, left, time.Since(begin))
+	s.keep(key, p, tests, done)
+	s.out.end(p.Path, done, left, ending{elapsed: time.Since(begin)})
 }
 
 // chosen returns the tests to explore; listed: they were only to be listed, which is done.
