@@ -162,12 +162,14 @@ type nativeRun struct {
 func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 	res := r.res
 	res.Duration = time.Since(r.start)
-	res.Tests = []machine.TestRun{{Name: r.n.Test, Ended: true}}
-	if why, ok := r.skipped(); ok {
-		res.Tests = []machine.TestRun{{Name: r.n.Test, Skipped: true, Why: skipReason(why)}}
-	}
+	res.Tests = []machine.TestRun{{Name: r.n.Test}}
 	if r.sys != nil {
 		res.Outside, res.Fixed = r.sys.Outside(), r.sys.Fixed()
+		var tests []replay.TestRun
+		tests, res.Parallel = r.sys.Tests()
+		for _, t := range tests {
+			res.Tests = union(res.Tests, []machine.TestRun{machine.TestRun(t)})
+		}
 	}
 	var diverged *native.Diverged
 	var broken *native.RuntimeFailed
@@ -221,14 +223,6 @@ func (r *nativeRun) stoppedBecause(ctx context.Context) string {
 	return reason
 }
 
-// skipped tells whether the test skips itself, and why.
-func (r *nativeRun) skipped() (why string, ok bool) {
-	if r.sys == nil {
-		return "", false
-	}
-	return r.sys.Skipped()
-}
-
 // outside says that the test was sampled with the outside world; empty if it was not.
 func (r *nativeRun) outside() string {
 	if len(r.res.Outside) == 0 {
@@ -253,12 +247,6 @@ func (r *nativeRun) patient() bool {
 
 // tooLarge says that an execution was broken off.
 const tooLarge = "an execution takes too much memory or time"
-
-// skipReason is what a test said when it skipped itself.
-func skipReason(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
-}
 
 // over says why an exploration ended early.
 func (r *nativeRun) over(ctx context.Context) string {

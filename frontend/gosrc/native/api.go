@@ -82,6 +82,25 @@ type Pending struct {
 	Text     string // "Lock Pool.mu"; may be empty
 }
 
+// TestEvent is what has happened to a test or subtest.
+type TestEvent struct {
+	Kind   TestEventKind
+	Thread int32 // that runs it
+	Name   string
+	Why    string // it was skipped; may be empty
+}
+
+// TestEventKind says what has happened to a test.
+type TestEventKind uint8
+
+// The kinds.
+const (
+	TestRuns TestEventKind = iota
+	TestEnded
+	TestSkipped
+	TestParallel // it has called t.Parallel
+)
+
 // Step is one transition as it was executed: a synchronization operation, and the
 // computation that follows it up to the next one.
 type Step struct {
@@ -151,6 +170,8 @@ type Execution struct {
 	// of a deadlock or leak, with a stack for each thread that waits; else that of a step
 	Failure *Failure
 	Output  []byte
+	// Tests is what became of the test and its subtests, in order.
+	Tests []TestEvent
 	// Outside names what was used that is not under control, such as real sockets.
 	Outside []string
 	// Fixed names choices of the run-time of which one alternative was taken.

@@ -47,6 +47,8 @@ import (
 //	            failWait has the operation in place of the epoch; bits of flags, for a race: 0 the
 //	            earlier access writes, 1 this one does
 //	Output    = text
+//	Test      = what thread name:text why:text     the test or a subtest: 0 runs, 1 has ended,
+//	                                               2 is skipped, 3 has called Parallel
 //	End       = end flags hash:long                bits of flags: 0 wrote to the outside,
 //	                                               1 used it, 3 all Stacks are forgotten,
 //	                                               8 and up what was fixed (see fixed)
@@ -361,6 +363,7 @@ const (
 	recEnd
 	recOutput
 	recDied
+	recTest
 )
 
 // The kinds of failures.
@@ -472,7 +475,7 @@ func (p *process) accesses(r []uint32) (as []system.Access, scans bool, err erro
 // read reads what an execution tells.
 func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, error) {
 	p.threads, p.locs, p.kinds = p.threads[:0], p.locs[:0], p.kinds[:0]
-	p.x = Execution{First: p.x.First[:0], Steps: p.x.Steps[:0]}
+	p.x = Execution{First: p.x.First[:0], Steps: p.x.Steps[:0], Tests: p.x.Tests[:0]}
 	x := &p.x
 	var failure *Failure
 	var watched *watch
@@ -618,6 +621,10 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 		case recOutput:
 			s, _ := text(r)
 			x.Output = []byte(s)
+		case recTest:
+			name, rest := text(r[2:])
+			why, _ := text(rest)
+			x.Tests = append(x.Tests, TestEvent{TestEventKind(r[0]), p.threads[r[1]], name, why})
 		case recEnd:
 			x.End, x.Hash = End(r[0]), word(r[2:])
 			x.WroteOutside = r[1]&1 != 0

@@ -165,7 +165,12 @@ var rules = []rule{
 	{file: "testing/testing.go", name: "(*common).resetRaces", // right before the test
 		code: `if c.level == 1 { cporTestBegins() }`},
 	{file: "testing/testing.go", name: "(*T).report", // formats the time for nothing otherwise
-		code: `if t.chatty == nil && !t.Failed() { return }`},
+		code: `if !t.skipped { t.cporTells(cporTestEnds, "") }; if t.chatty == nil && !t.Failed() { return }`},
+	{file: "testing/testing.go", name: "tRunner", code: `t.cporTells(cporTestRuns, "")`},
+	{file: "testing/testing.go", name: "(*T).Parallel", code: `t.cporTells(cporTestParallel, "")`},
+	{file: "testing/testing.go", name: "(*common).Skip", code: `c.cporSkip("", args...)`},
+	{file: "testing/testing.go", name: "(*common).Skipf", code: `c.cporSkip(format, args...)`},
+	{file: "testing/testing.go", name: "(*common).SkipNow", code: `c.cporTells(cporTestSkips, "")`},
 	{file: "testing/testing.go", name: "(*common).Error",
 		code: `c.checkFuzzFn("Error"); c.cporFails(fmt.Sprintln(args...))`},
 	{file: "testing/testing.go", name: "(*common).Errorf",

@@ -151,6 +151,12 @@ var faults = []struct{ name, file, old, new string }{
 		"	return cporMix(v, 1) | 1",
 		"	if FAULT { v = 0 }\n	return cporMix(v, 1) | 1",
 	},
+	{
+		"values of tokens are always equal",
+		"clocks",
+		"		return e.now[place/64] >> (place % 64) & 1",
+		"		if FAULT { return 0 }\n		return e.now[place/64] >> (place % 64) & 1",
+	},
 }
 
 const victims = `package a

@@ -76,9 +76,9 @@ type program struct {
 	fixed        atomic.Pointer[[]string]
 	wroteOutside atomic.Bool
 	cut          atomic.Bool
-	spent        atomic.Bool // an alarm has not gone off because of View.Alarms
-	skipped      atomic.Pointer[string]
+	spent        atomic.Bool   // an alarm has not gone off because of View.Alarms
 	mode         atomic.Uint32 // a native.Mode
+	tests        tests
 	broken       *native.Diverged
 }
 
@@ -200,13 +200,10 @@ func (s *program) note(x *native.Execution) {
 	if x.WroteOutside {
 		s.wroteOutside.Store(true)
 	}
-	switch x.End {
-	case native.TooLarge:
+	if x.End == native.TooLarge {
 		s.cut.Store(true)
-	case native.Skipped:
-		text := string(x.Output)
-		s.skipped.CompareAndSwap(nil, &text)
 	}
+	s.tests.note(x.Tests)
 	collect(&s.outside, x.Outside)
 	collect(&s.fixed, x.Fixed)
 }
@@ -300,8 +297,11 @@ func collected(from *atomic.Pointer[[]string]) []string {
 func (s *program) Cut() bool { return s.cut.Load() }
 
 // Title returns the name of a thread, with a number among those of the same name: worker #2
-// (made pool.go:18).
+// (made pool.go:18). That of a test or subtest is the test's name.
 func (s *program) Title(t int32) string {
+	if name := s.tests.of(t); name != "" {
+		return name
+	}
 	name := s.names.ThreadName(t)
 	what, where, ok := strings.Cut(name, " (made ")
 	if !ok {
@@ -324,14 +324,6 @@ func (s *program) Spent() bool { return s.spent.Load() }
 
 // ForgetSpent makes Spent tell of executions from now on.
 func (s *program) ForgetSpent() { s.spent.Store(false) }
-
-// Skipped returns what the test said when it skipped itself; ok is false if it never did.
-func (s *program) Skipped() (why string, ok bool) {
-	if p := s.skipped.Load(); p != nil {
-		return *p, true
-	}
-	return "", false
-}
 
 // Sample runs the program once by a policy. It returns the steps, up to the first failure, and
 // whether there was one; f, which is given what happened, is called then.
