@@ -110,8 +110,8 @@ func (h *history) apart(i, j int) bool {
 }
 
 // explained looks for an order of the calls in which a sequential value returns the same (Wing and
-// Gong, "Testing and verifying concurrent objects", JPDC 1993). Calls that wait may come into it or
-// not; behind it, those that do not must have to wait.
+// Gong, "Testing and verifying concurrent objects", JPDC 1993). Calls that wait do not come into
+// it, because nothing else can happen any more: behind it they must have to wait.
 //
 // The value cannot be copied, so each attempt that fails makes a new one and repeats the calls
 // before it. Lowe's memoization ("Testing for linearizability", CCPE 2017) needs equal values to
@@ -122,10 +122,7 @@ func (h *history) explained() bool {
 }
 
 // sequential is a value that one goroutine uses.
-type sequential struct {
-	value reflect.Value
-	fresh bool
-}
+type sequential struct{ value reflect.Value }
 
 // fresh makes a value and repeats the order on it.
 func (h *history) fresh() *sequential {
@@ -161,44 +158,47 @@ func (h *history) extend(done uint64, s *sequential) bool {
 	}
 	left := false
 	for i, c := range h.calls {
-		if done>>i&1 == 0 && c.returned {
-			left = true
+		if done>>i&1 == 1 || !c.returned {
+			continue
 		}
-	}
-	if !left {
-		return h.rest(done, s)
-	}
-	for i, c := range h.calls {
-		if done>>i&1 == 1 || h.before[i]&^done != 0 || !c.began {
+		left = true
+		if h.before[i]&^done != 0 {
 			continue
 		}
 		if s == nil {
 			s = h.fresh()
 		}
 		got, ok := h.apply(s, c)
-		if ok && (!c.returned || same(got, c.results)) {
-			h.order = append(h.order, i)
-			if h.extend(done|1<<i, s) {
-				return true
-			}
-			h.order = h.order[:len(h.order)-1]
-		} else if len(h.order) == len(h.best) {
-			what := "has to wait"
-			if ok {
-				what = "returns" + strings.TrimPrefix(resultText(got), " =")
-			}
-			h.misfits = append(h.misfits, fmt.Sprintf("%s (%s here)", c, what))
-		}
+		reached := s
 		s = nil
+		if !ok {
+			h.misfit(c, "it has to wait here")
+			continue
+		}
+		if !same(got, c.results) {
+			h.misfit(c, "here:"+strings.TrimPrefix(resultText(got), " ="))
+			continue
+		}
+		h.order = append(h.order, i)
+		if h.extend(done|1<<i, reached) {
+			return true
+		}
+		h.order = h.order[:len(h.order)-1]
 	}
-	return false
+	return !left && h.rest(s)
 }
 
-// rest reports whether all calls that are left have to wait behind the order, or may be added to
-// it until they have to.
-func (h *history) rest(done uint64, s *sequential) bool {
-	for i, c := range h.calls {
-		if done>>i&1 == 1 || !c.began {
+// misfit notes a call that does not fit behind the longest order.
+func (h *history) misfit(c *call, why string) {
+	if len(h.order) == len(h.best) {
+		h.misfits = append(h.misfits, fmt.Sprintf("%s (%s)", c, why))
+	}
+}
+
+// rest reports whether all calls that have not returned have to wait behind the order.
+func (h *history) rest(s *sequential) bool {
+	for _, c := range h.calls {
+		if c.returned || !c.began {
 			continue
 		}
 		if s == nil {
@@ -207,10 +207,7 @@ func (h *history) rest(done uint64, s *sequential) bool {
 		_, ok := h.apply(s, c)
 		s = nil
 		if ok {
-			// It could have returned, and it has not.
-			if len(h.order) == len(h.best) {
-				h.misfits = append(h.misfits, fmt.Sprintf("%s (it does not have to here)", c))
-			}
+			h.misfit(c, "it does not have to here")
 			return false
 		}
 	}

@@ -208,7 +208,7 @@ func TestMistakes(t *testing.T) {
 		{[]Option{Op("Get", (*register).Get), Bounds{Goroutines: 9}},
 			"9 goroutines: want 2 to 8"},
 		{[]Option{Op("Get", (*register).Get), Bounds{Calls: 6}},
-			"3 goroutines with 6 calls each: want 1 to 16 calls"},
+			"18 concurrent calls: want 2 to 16"},
 		{[]Option{Op("Get", (*register).Get), Bounds{Scenarios: -1}},
 			"-1 scenarios: want at least 1"},
 	} {

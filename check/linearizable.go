@@ -108,8 +108,12 @@ func Model[M any](new func() M) Option {
 // Bounds say which scenarios are explored. 0 is the default.
 type Bounds struct {
 	// Goroutines is the largest number of goroutines (3, at most 8), and Calls how many calls
-	// each makes (2).
+	// each makes at most (2).
 	Goroutines, Calls int
+	// Concurrent is the largest number of calls that all goroutines make together (at most 16).
+	// The default is Goroutines times Calls if one of them is given, and 4 otherwise: that is 2
+	// goroutines with 2 calls each, and 3 with one.
+	Concurrent int
 	// Prefix is the largest number of calls before the goroutines begin (1); -1: none.
 	Prefix int
 	// Scenarios is how many scenarios of one size are explored (200). If there are more, they
@@ -176,6 +180,9 @@ func (p *plan) complete() string {
 		return `it needs operations: check.Op("Get", (*Cache).Get)`
 	}
 	b := &p.bounds
+	if b.Concurrent == 0 && b.Goroutines == 0 && b.Calls == 0 {
+		b.Concurrent = 4
+	}
 	for _, d := range []struct{ of, by *int }{{&b.Goroutines, ptr(3)}, {&b.Calls, ptr(2)},
 		{&b.Prefix, ptr(1)}, {&b.Scenarios, ptr(200)}} {
 		if *d.of == 0 {
@@ -183,15 +190,19 @@ func (p *plan) complete() string {
 		}
 	}
 	b.Prefix = max(b.Prefix, 0)
+	if b.Concurrent == 0 {
+		b.Concurrent = b.Goroutines * b.Calls
+	}
 	if b.Seed == 0 {
 		b.Seed = 1
 	}
 	switch {
 	case b.Goroutines < 2 || b.Goroutines > limitGoroutines:
 		return fmt.Sprintf("%d goroutines: want 2 to %d", b.Goroutines, limitGoroutines)
-	case b.Calls < 1 || b.Goroutines*b.Calls > 16:
-		return fmt.Sprintf("%d goroutines with %d calls each: want 1 to 16 calls", b.Goroutines,
-			b.Calls)
+	case b.Calls < 1:
+		return fmt.Sprintf("%d calls of each goroutine: want at least 1", b.Calls)
+	case b.Concurrent < 2 || b.Concurrent > 16:
+		return fmt.Sprintf("%d concurrent calls: want 2 to 16", b.Concurrent)
 	case b.Scenarios < 1:
 		return fmt.Sprintf("%d scenarios: want at least 1", b.Scenarios)
 	}
@@ -349,5 +360,6 @@ func (p *plan) describe() string {
 	if p.only != "" {
 		only = 1
 	}
-	return fmt.Sprint(len(p.pool), b.Goroutines, b.Calls, b.Prefix, b.Scenarios, b.Seed, only)
+	return fmt.Sprint(len(p.pool), b.Goroutines, b.Calls, b.Concurrent, b.Prefix, b.Scenarios,
+		b.Seed, only)
 }

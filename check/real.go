@@ -70,9 +70,10 @@ func mayWait(bool) {}
 func calm(bool) {}
 
 // patience is how long a call that may wait forever is waited for.
-const patience = 20 * time.Millisecond
+const patience = time.Second / 2
 
-func settle(wait *sync.WaitGroup) {
+// settle waits until nothing can happen any more. It returns false if that is not known.
+func settle(wait *sync.WaitGroup) bool {
 	done := make(chan struct{})
 	go func() {
 		wait.Wait()
@@ -80,10 +81,13 @@ func settle(wait *sync.WaitGroup) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(patience):
+		return true
+	case <-time.After(patience / 10):
+		return false
 	}
 }
 
+// waits calls a function that may wait; ok is false if it does.
 func waits(f, value reflect.Value, args []reflect.Value) (results []any, ok bool) {
 	done := make(chan []any, 1)
 	go func() { done <- perform(f, value, args) }()

@@ -107,10 +107,10 @@ func (p *plan) run(t *testing.T, s steps) {
 		e.wait.Add(1)
 		go e.goroutine(g, calls)
 	}
-	if waits {
-		settle(&e.wait)
-	} else {
+	if !waits {
 		e.wait.Wait()
+	} else if !settle(&e.wait) {
+		return
 	}
 	if !h.waiting() {
 		p.observe(h, value)

@@ -174,6 +174,7 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 	}
 	res, err = scenarios(ctx, described, o, start, res,
 		func(ctx context.Context, texts []string, o Options) (*Result, error) {
+			o.Share = 0 // other machines have nothing to add that is worth the time
 			if len(texts) > 1 {
 				o.Engine = DPOR
 			}

@@ -27,6 +27,7 @@ type Description struct {
 	Calls      int // how many calls there are to choose from: operations with arguments
 	Goroutines int // at most
 	Each       int // calls of a goroutine, at most
+	Together   int // calls of all goroutines, at most
 	Prefix     int // calls before, at most
 	Limit      int // scenarios of one size
 	Seed       uint64
@@ -36,7 +37,8 @@ type Description struct {
 // Parse reads a description.
 func Parse(text string) (d Description, err error) {
 	only := 0
-	if _, err := fmt.Sscan(text, &d.Plan, &d.Calls, &d.Goroutines, &d.Each, &d.Prefix, &d.Limit,
+	if _, err := fmt.Sscan(text, &d.Plan, &d.Calls, &d.Goroutines, &d.Each, &d.Together,
+		&d.Prefix, &d.Limit,
 		&d.Seed, &only); err != nil {
 		return d, fmt.Errorf("package check describes scenarios as %q, which does not fit this "+
 			"version of cpor: %w", text, err)
@@ -63,7 +65,7 @@ func (s Size) String() string {
 func (d Description) Sizes() (out []Size) {
 	for g := 2; g <= d.Goroutines; g++ {
 		for c := 1; c <= d.Each; c++ {
-			for p := 0; p <= d.Prefix; p++ {
+			for p := 0; p <= d.Prefix && g*c <= d.Together; p++ {
 				out = append(out, Size{g, c, p})
 			}
 		}

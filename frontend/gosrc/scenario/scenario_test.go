@@ -8,9 +8,9 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	d, err := Parse("1 8 3 2 1 200 7 1")
-	want := Description{Plan: 1, Calls: 8, Goroutines: 3, Each: 2, Prefix: 1, Limit: 200, Seed: 7,
-		Only: true}
+	d, err := Parse("1 8 3 2 4 1 200 7 1")
+	want := Description{Plan: 1, Calls: 8, Goroutines: 3, Each: 2, Together: 4, Prefix: 1,
+		Limit: 200, Seed: 7, Only: true}
 	if err != nil || d != want {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -20,7 +20,11 @@ func TestParse(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	d := Description{Goroutines: 3, Each: 2, Prefix: 1}
+	d := Description{Goroutines: 3, Each: 2, Together: 4}
+	if got := fmt.Sprint(d.Sizes()); got != "[2 x 1 calls 3 x 1 calls 2 x 2 calls]" {
+		t.Errorf("%s", got)
+	}
+	d = Description{Goroutines: 3, Each: 2, Together: 6, Prefix: 1}
 	want := "[2 x 1 calls 2 x 1 calls after 1 call 3 x 1 calls 2 x 2 calls 3 x 1 calls after 1 " +
 		"call 2 x 2 calls after 1 call 3 x 2 calls 3 x 2 calls after 1 call]"
 	if got := fmt.Sprint(d.Sizes()); got != want {

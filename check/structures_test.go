@@ -1,0 +1,72 @@
+package check_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/gotest"
+	"cpor/testkit/sample"
+)
+
+// compiled loads and compiles the tests of a package in testdata.
+func compiled(t *testing.T, name string) (*gosrc.Package, *gosrc.Compiled) {
+	t.Helper()
+	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Tests: true,
+		Dir: filepath.Join("testdata", name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errs := pkgs[0].Errors; len(errs) > 0 {
+		t.Fatal(errors.Join(errs...))
+	}
+	c, err := pkgs[0].Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pkgs[0], c
+}
+
+// TestStructures explores concurrent data structures, each right and with a fault: no right one
+// fails, and all faults are found. Some of them by default.
+func TestStructures(t *testing.T) {
+	pkg, c := compiled(t, "structures")
+	n, wrong := sample.Of(1, 3, 1000), 0
+	tests := pkg.Tests()
+	rand.New(rand.NewPCG(1, 0)).Shuffle(len(tests), func(i, j int) {
+		tests[i], tests[j] = tests[j], tests[i]
+	})
+	for i, f := range tests {
+		right := strings.HasSuffix(f.Name, "Right")
+		if i >= n && (right || sample.Long() || i > 2*n) {
+			continue
+		}
+		p, err := c.Test(f.Name, gosrc.Explore{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := gotest.Options{}
+		if right { // what it has not covered by then is not what this tests
+			o.Timeout = time.Duration(sample.Of(1, 1, 60)) * time.Second
+		}
+		res, err := gotest.Run(t.Context(), p, o)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", f.Name, err)
+		case right && res.Failure != nil:
+			t.Errorf("%s: %s", f.Name, res.Failure.Message)
+		case !right && res.Failure == nil:
+			t.Errorf("%s: %v, %s; %s", f.Name, res.Verdict, res.Reason, res.Scenarios)
+		case right:
+			t.Logf("%s: %v, %d executions in %v; %s", f.Name, res.Verdict, res.Executions,
+				res.Duration, res.Scenarios)
+		default:
+			wrong++
+		}
+	}
+	t.Logf("%d faults found", wrong)
+}
