@@ -277,6 +277,9 @@ type Property struct {
 	Formula ltl.Formula
 	Pos     system.Pos
 	Text    string // of the formula, for people; Formula.String() if empty
+	// Modality says what the formula has to do with the executions; if it is not Linear, the
+	// formula has no temporal operator.
+	Modality ltl.Modality
 	// Kind is what people call it: ltl if empty.
 	Kind string
 	// System, if not nil, is the system in which it is checked, instead of the task's.

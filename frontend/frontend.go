@@ -121,6 +121,8 @@ type Property struct {
 	Pos     system.Pos
 	Text    string // the formula as written in the file
 	Formula ltl.Formula
+	// Modality says what the formula has to do with the executions.
+	Modality ltl.Modality
 	// Kind is what people call it: ltl if empty.
 	Kind string
 	// System, if not nil, is the system that it is about, instead of the program's.

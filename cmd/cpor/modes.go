@@ -325,7 +325,7 @@ func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
 // engineProperty returns a property as the engines take it.
 func engineProperty(p *frontend.Property) engine.Property {
 	q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text, Kind: p.Kind,
-		System: p.System}
+		Modality: p.Modality, System: p.System}
 	for _, x := range p.Predicates {
 		q.Predicates = append(q.Predicates, engine.Predicate(x))
 	}

@@ -90,6 +90,10 @@ type Result struct {
 	StoreBytes  uint64 // of the store, the colors and the stacks
 	Time        time.Duration
 
+	// Farthest is, of a property EF p or AG EF p that holds, how many transitions a state that
+	// satisfies p is at most away from the initial states, or from all states.
+	Farthest int
+
 	// Vacuous describes which parts of a formula that holds decide it alone, so that the rest
 	// says nothing. Empty reports whether this applies to each conjunct.
 	Vacuous []string
@@ -333,6 +337,10 @@ func (c *checker) passes() ([]pass, error) {
 }
 
 func (c *checker) check() error {
+	if c.p.Modality != ltl.Linear {
+		c.start = time.Now()
+		return c.possibly()
+	}
 	if c.o.Reduction != None && !c.p.Formula.StutterInvariant() {
 		return &FormulaError{c.p.Called(), c.p.Pos,
 			"there is a next operator in the formula, which partial-order reduction does not " +

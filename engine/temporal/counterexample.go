@@ -154,7 +154,10 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 		}
 		look()
 	}
-	if x.Prefix {
+	switch {
+	case x.Property.Modality != ltl.Linear:
+		return x.unreachable(&obs, m, labels, number)
+	case x.Prefix:
 		return x.excluded(word)
 	}
 	if len(x.Loop) == 0 {
@@ -264,6 +267,9 @@ func (x *Counterexample) excluded(word ltl.Lasso) error {
 func Judge(t *engine.Task, execution *trace.Trace, loop int) (account *Counterexample, why string,
 	fault *system.Violation, err error) {
 	p := t.Properties[0]
+	if p.Modality != ltl.Linear {
+		return nil, judgedAlone(&p).Error(), nil, nil
+	}
 	sys := t.System
 	if p.System != nil {
 		sys = p.System

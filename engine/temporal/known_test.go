@@ -194,7 +194,8 @@ func (k *known) load(t *testing.T) *model.Model {
 func properties(m *model.Model) []engine.Property {
 	var ps []engine.Property
 	for _, p := range m.Properties() {
-		q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+		q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text,
+			Modality: p.Modality}
 		for _, x := range p.Predicates {
 			q.Predicates = append(q.Predicates, engine.Predicate(x))
 		}

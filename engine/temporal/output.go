@@ -14,6 +14,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"cpor/internal/terminal"
+	"cpor/ltl"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -122,7 +123,10 @@ func (x *Counterexample) WriteTable(w io.Writer, o trace.TableOptions) error {
 	}
 	if len(x.Loop) == 0 {
 		end := "(no thread is enabled)"
-		if x.Prefix {
+		switch {
+		case x.Property.Modality != ltl.Linear:
+			end = "(from here on, it cannot be reached)"
+		case x.Prefix:
 			end = "(however it goes on)"
 		}
 		tw.AppendSeparator()

@@ -10,6 +10,7 @@ import (
 
 	"cpor/engine"
 	"cpor/internal/human"
+	"cpor/ltl"
 	"cpor/ltl/buchi"
 	"cpor/system"
 	"cpor/trace"
@@ -172,7 +173,7 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 
 // tell translates a result to package engine.
 func (r *Result) tell(reduction Reduction, among string) engine.PropertyResult {
-	if r.Property.Whole {
+	if r.Property.Whole || r.Property.Modality != ltl.Linear {
 		reduction = None
 	}
 	fs := []engine.Figure{
@@ -184,6 +185,16 @@ func (r *Result) tell(reduction Reduction, among string) engine.PropertyResult {
 			"state")},
 		{Key: "search_ms", Value: float64(r.Time) / float64(time.Millisecond),
 			Text: r.Time.Round(time.Millisecond).String()},
+	}
+	if r.Property.Modality != ltl.Linear {
+		fs[3] = engine.Figure{Key: "farthest", Value: r.Farthest}
+		if r.Verdict == engine.Pass {
+			from := ""
+			if r.Property.Modality == ltl.AlwaysPossible {
+				from = "at most "
+			}
+			fs[3].Text = from + human.Plural(r.Farthest, "step") + " away"
+		}
 	}
 	if r.Trivial != 0 {
 		fs = append([]engine.Figure{{Key: "trivial", Value: r.Trivial}}, fs...)

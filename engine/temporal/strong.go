@@ -70,6 +70,16 @@ func (s *exploration) hold(out []arc) {
 // see the package documentation. It is the counterpart of run, with one worker. The product can
 // be saved while it is built; a resumed search removes vertices from the beginning.
 func (s *exploration) strongly(watch *engine.Watch) (err error) {
+	return s.alone(watch, func() (whole bool) {
+		if whole = s.whole.build(s); whole {
+			s.strong = s.whole.fair(s)
+		}
+		return whole
+	})
+}
+
+// alone runs a search of one worker. search returns false if it had to stop.
+func (s *exploration) alone(watch *engine.Watch, search func() (whole bool)) (err error) {
 	s.watch = watch
 	ctx := watch.Context()
 	if ctx.Err() != nil {
@@ -86,12 +96,9 @@ func (s *exploration) strongly(watch *engine.Watch) (err error) {
 		}
 	}()
 	s.pool.open(1)
-	built := s.whole.build(s)
-	if built {
-		s.strong = s.whole.fair(s)
-	}
+	whole := search()
 	release()
-	if s.err == nil && !built {
+	if s.err == nil && !whole {
 		return errPaused
 	}
 	return s.err

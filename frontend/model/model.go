@@ -70,7 +70,7 @@ func (m *Model) Properties() []frontend.Property {
 	var ps []frontend.Property
 	for i, p := range m.sys.Properties() {
 		q := frontend.Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text,
-			Formula: p.Formula}
+			Formula: p.Formula, Modality: p.Modality}
 		for k, x := range p.Predicates {
 			q.Predicates = append(q.Predicates, frontend.Predicate{Pos: m.sys.PredicatePos(i, k),
 				Prop: x.Prop, Atoms: x.Atoms, Initial: x.Initial})

@@ -170,7 +170,7 @@ func properties(p *program.Program, s *machine.System, opts machine.Options) ([]
 	taken := map[string]bool{}
 	for _, l := range p.LTLs {
 		q := frontend.Property{Name: l.Name, Text: l.Text, Formula: l.Formula, Pos: place(l.Pos),
-			Refused: l.Refused}
+			Modality: l.Modality, Refused: l.Refused}
 		if p.UsesNumber {
 			// To SPIN, a formula is a claim, and so one more that runs.
 			o := opts

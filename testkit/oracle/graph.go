@@ -381,6 +381,36 @@ func (g *Graph) summary(p *product, comp []int, n int, succ func(int) []arc) []c
 	return out
 }
 
+// Impossible reports whether EF f, or AG EF f, does not hold, for a formula without temporal
+// operators: whether from some initial state, or from some state, no state is reached that
+// satisfies it.
+func (g *Graph) Impossible(f ltl.Formula, m ltl.Modality) bool {
+	tab := &tableau{number: map[string]int{}, known: map[string]evaluator{}}
+	for p, name := range g.props {
+		tab.number[name] = p
+	}
+	holds := tab.translate(f)
+	for s := range g.states {
+		if m == ltl.Possible && !slices.Contains(g.initial, s) {
+			continue
+		}
+		seen, list, found := map[int]bool{s: true}, []int{s}, false
+		for i := 0; i < len(list) && !found; i++ {
+			found = holds(g.labels[list[i]], 0)
+			for _, e := range g.edges[list[i]] {
+				if !seen[e.to] {
+					seen[e.to] = true
+					list = append(list, e.to)
+				}
+			}
+		}
+		if !found {
+			return true
+		}
+	}
+	return false
+}
+
 // Undefined reports whether a predicate of a property cannot be evaluated in a state in which it
 // must be.
 func (g *Graph) Undefined(p engine.Property) bool {

@@ -18,6 +18,8 @@ type LTL struct {
 	Pos     source.Pos
 	Text    string // of the formula, as it appears in the file
 	Formula ltl.Formula
+	// Modality says what the formula has to do with the executions.
+	Modality ltl.Modality
 	// Predicates are the state predicates of the formula that may fail to be
 	// evaluated.
 	Predicates []Predicate
@@ -82,10 +84,22 @@ func (g *gen) props() {
 	g.propAt = map[string]int{}
 	for _, p := range g.r.LTL {
 		in := &formulaPart{under: -1}
-		f := g.formula(p.Formula, in)
+		x, modality := p.Formula, ltl.Linear
+		if t, ok := x.(*syntax.TemporalExpr); ok {
+			switch t.Op {
+			case syntax.Possible:
+				x, modality = t.X, ltl.Possible
+			case syntax.AlwaysPossible:
+				x, modality = t.X, ltl.AlwaysPossible
+			}
+		}
+		if modality != ltl.Linear {
+			in.under++ // every state matters
+		}
+		f := g.formula(x, in)
 		text := g.p.Source.Text[p.Formula.Pos():p.Formula.End()]
 		g.p.LTL = append(g.p.LTL, LTL{Name: p.Name, Pos: p.Pos, Text: oneLine(text), Formula: f,
-			Predicates: in.predicates})
+			Modality: modality, Predicates: in.predicates})
 	}
 }
 

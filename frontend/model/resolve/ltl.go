@@ -14,6 +14,7 @@ func (c *checker) ltl() {
 		c.condition(d.Formula, "the formula of an ltl property")
 		c.invariant, c.noEffects = false, ""
 		c.structure(d.Formula)
+		c.possibility(d.Formula)
 		c.prog.LTL = append(c.prog.LTL, &LTL{d.Name.Name, d.Pos(), d.Formula})
 	}
 }
@@ -26,6 +27,20 @@ func (c *checker) temporal(e *syntax.TemporalExpr) operand {
 		c.condition(e.Y, what)
 	}
 	return value(untypedBool)
+}
+
+// possibility reports temporal operators in the operand of EF and AG EF.
+func (c *checker) possibility(e syntax.Expr) {
+	p, ok := e.(*syntax.TemporalExpr)
+	if !ok || p.Op != syntax.Possible && p.Op != syntax.AlwaysPossible {
+		return
+	}
+	if t, ok := syntax.Find(p.X, func(x *syntax.TemporalExpr) bool {
+		return x.Op != syntax.Implies && x.Op != syntax.Iff
+	}); ok {
+		c.errorf(t, "%s is a formula about executions, and the operand of %s is a condition on "+
+			"a state", text(t), p.Op)
+	}
 }
 
 // structure reports temporal operators inside propositions.

@@ -13,13 +13,13 @@ type (
 	}
 
 	// TemporalExpr is an operator that occurs only in formulas of linear temporal logic: [] x,
-	// <> x, or x op y.
+	// <> x, or x op y; or, around all of it, EF x and AG EF x.
 	//
 	//node:expr
 	TemporalExpr struct {
 		Span
 		Op   TemporalOp
-		X, Y Expr // Y is nil for [] and <>
+		X, Y Expr // Y is nil for [], <>, EF and AG EF
 	}
 )
 
@@ -35,11 +35,13 @@ const (
 	Release
 	Implies
 	Iff
+	Possible       // the whole formula only
+	AlwaysPossible // the same
 )
 
 // String returns the operator as it is written.
 func (op TemporalOp) String() string {
-	return [...]string{"[]", "<>", "U", "W", "R", "->", "<->"}[op]
+	return [...]string{"[]", "<>", "U", "W", "R", "->", "<->", "EF", "AG EF"}[op]
 }
 
 // EachCase makes a case of a select represent one case for each value of a
@@ -95,11 +97,35 @@ func (p *parser) ltlDecl() {
 	p.s.ltl, p.ltl = true, true
 	defer func() { p.s.ltl, p.ltl = false, false }()
 	p.expect(tLbrace, "'{'")
-	d.Formula = p.formula()
+	d.Formula = p.property()
 	p.got(tSemi)
 	p.s.ltl, p.ltl = false, false
 	p.expect(tRbrace, "'}' after the formula")
 	d.Span = p.span(pos)
+}
+
+// property parses a formula, or EF or AG EF and a condition on a state.
+func (p *parser) property() Expr {
+	if p.s.tok != tName || p.s.lit != "EF" && p.s.lit != "AG" {
+		return p.formula()
+	}
+	pos, op := p.pos(), Possible
+	if p.s.lit == "AG" {
+		op = AlwaysPossible
+		p.next()
+		if p.s.tok != tName || p.s.lit != "EF" {
+			p.fail("AG is allowed only in AG EF p; that p always holds is written [] p")
+		}
+	}
+	p.next()
+	p.enter()
+	defer p.leave()
+	x := p.binaryNoTemporal(Eq.Prec())
+	p.grow(p.height)
+	if p.s.tok != tSemi && p.s.tok != tRbrace {
+		p.fail("%s is the whole property, with one condition: write %s (p && q)", op, op)
+	}
+	return &TemporalExpr{p.span(pos), op, x, nil}
 }
 
 // formula parses a formula, or an expression where no formula is allowed.

@@ -18,7 +18,18 @@ func (r *resolver) ltl(l *syntax.LTL) {
 			r.fail(l.Name.Pos, len(l.Name.Text), "a second property with the name %s", out.Name)
 		}
 	}
-	out.Formula = r.formula(l.Formula)
+	f := l.Formula
+	switch f.Op {
+	case "EF":
+		f, out.Modality = f.X, ltl.Possible
+	case "AG EF":
+		f, out.Modality = f.X, ltl.AlwaysPossible
+	}
+	out.Formula = r.formula(f)
+	if out.Modality != ltl.Linear && !out.Formula.Is(ltl.Boolean) {
+		r.fail(f.Pos, 1, "the operand of %s is a condition on a state, without temporal operators",
+			out.Modality)
+	}
 	if l.NoValue != nil {
 		out.Refused = syntax.Errors{l.NoValue}
 	}

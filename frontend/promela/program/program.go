@@ -357,6 +357,8 @@ type LTL struct {
 	Pos     syntax.Pos
 	Text    string
 	Formula ltl.Formula
+	// Modality says what the formula has to do with the executions.
+	Modality ltl.Modality
 	// Refused, if not nil, is why it cannot be checked.
 	Refused error
 }

@@ -93,6 +93,31 @@ func (p *parser) value(f *Formula, op string) Expr {
 	return &Const{Pos: f.Pos}
 }
 
+// possibility parses a formula, or EF or AG EF and an expression, which SPIN does not have.
+func (p *parser) possibility() *Formula {
+	t, first := p.tok(), p.i
+	n := p.peek(1)
+	if !t.isIdent("EF") && !t.isIdent("AG") || n.is("}") || n.Kind == Op && !n.is("(") &&
+		!n.is("!") { // a variable
+		return p.formula(0)
+	}
+	f := &Formula{Pos: t.Pos, Op: "EF"}
+	if p.i++; t.isIdent("AG") {
+		f.Op = "AG EF"
+		if !p.tok().isIdent("EF") {
+			p.fail(p.tok(), "AG is allowed only in AG EF p; that p always holds is written [] p")
+		}
+		p.i++
+	}
+	f.X = p.formula(temporal["U"]) // comparisons bind more tightly
+	if op, _ := p.temporalOp(); op != "" {
+		p.fail(p.tok(), f.Op+" is the whole property, with one condition: write "+f.Op+
+			" (p && q)")
+	}
+	f.Text = p.textFrom(first)
+	return f
+}
+
 func (p *parser) unaryFormula() *Formula {
 	p.enter()
 	defer func() { p.depth-- }()

@@ -430,7 +430,7 @@ func (p *parser) ltl() {
 	p.want("{", "ltl")
 	p.property = true
 	defer func() { p.property = false }()
-	l.Formula = p.formula(0)
+	l.Formula = p.possibility()
 	l.NoValue, p.noValue = p.noValue, nil
 	for p.accept(";") {
 	}
