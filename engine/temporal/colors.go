@@ -12,9 +12,13 @@ import (
 
 // colors holds some bits for each program state that a search has reached: what the cycle
 // proviso must know about the state, and the colors of its vertices in the product. It is a hash
-// table in shards with a lock each. An entry is a few 32-bit words: the state's reference in the
-// lowest refBits bits, followed by the bits. So a state with one worker and a small automaton
-// takes 8 or 12 bytes and a share of the table's free space, besides the store.
+// table in shards with a lock each. The hash of a state's reference is as long as the reference,
+// which could be recovered from it. Its highest bits are the number of the shard. An entry is a
+// few 32-bit words: the other bits of the hash (the key), followed by the state's bits. So a state
+// with one worker and a small automaton takes 8 bytes and a share of the table's free space,
+// besides the store.
+//
+// An entry that is 0 is free, or equally the entry of a state that has no bit yet and the key 0.
 //
 // An entry is changed with its shard locked, and may be read without ([colors.peek]), because
 // most successors of a state are finished and nothing else matters about them.
@@ -32,7 +36,10 @@ type colors struct {
 
 const (
 	refBits      = 58 // a reference of the Tree store is not longer
-	colorShards  = 256
+	colorShards  = 1 << shardBits
+	shardBits    = 8
+	keyBits      = refBits - shardBits
+	keyMask      = 1<<keyBits - 1
 	colorGrowth  = 1.25
 	colorMaxLoad = 0.88
 	firstEntries = 8
@@ -55,7 +62,7 @@ type colorShard struct {
 // newColors returns a table for states with so many bits, and so many vertices of that many
 // bits each.
 func newColors(fields, vertices, each int) *colors {
-	c := &colors{fields: fields, each: each, words: (refBits + fields + vertices*each + 31) / 32}
+	c := &colors{fields: fields, each: each, words: (keyBits + fields + vertices*each + 31) / 32}
 	for i := range c.shards {
 		// The shards have different sizes, so that they do not all grow at once.
 		c.alloc(i, firstEntries+firstEntries*uint64(i)/colorShards)
@@ -87,33 +94,36 @@ type entry struct {
 	words []uint32
 }
 
-// lock returns the entry of a state, a new one if it has none. The caller
+// lock returns the entry of a state, a new one if it has none. The caller sets a bit in a new one,
 // unlocks it and uses it no more.
-func (c *colors) lock(ref statestore.Ref) entry {
-	h := colorHash(uint64(ref))
-	s := &c.shards[h>>56]
+func (c *colors) lock(ref statestore.Ref) entry { return c.lockHash(colorHash(ref)) }
+
+// lockHash is lock of the state whose reference has a hash.
+func (c *colors) lockHash(h uint64) entry {
+	shard := h >> keyBits
+	s := &c.shards[shard]
 	s.mu.Lock()
-	t := c.tables[h>>56].Load()
-	e, found := c.find(t, h, ref)
+	t := c.tables[shard].Load()
+	e, found := c.find(t, h&keyMask)
 	if found {
 		return entry{s, e}
 	}
 	if s.used >= s.limit {
-		t = c.grow(int(h>>56), t)
-		e, _ = c.find(t, h, ref)
+		t = c.grow(int(shard), t)
+		e, _ = c.find(t, h&keyMask)
 	}
-	atomic.StoreUint32(&e[0], uint32(ref))
-	atomic.StoreUint32(&e[1], uint32(ref>>32))
+	atomic.StoreUint32(&e[0], uint32(h))
+	atomic.StoreUint32(&e[1], uint32(h&keyMask>>32))
 	s.used++
 	return entry{s, e}
 }
 
 // look returns the locked entry of a state; if it has none, nothing is locked.
 func (c *colors) look(ref statestore.Ref) (entry, bool) {
-	h := colorHash(uint64(ref))
-	s := &c.shards[h>>56]
+	h := colorHash(ref)
+	s := &c.shards[h>>keyBits]
 	s.mu.Lock()
-	e, found := c.find(c.tables[h>>56].Load(), h, ref)
+	e, found := c.find(c.tables[h>>keyBits].Load(), h&keyMask)
 	if !found {
 		s.mu.Unlock()
 		return entry{}, false
@@ -126,47 +136,61 @@ func (c *colors) look(ref statestore.Ref) (entry, bool) {
 // that is never cleared is set if it appears so. The caller asks same when it has read what it
 // wanted.
 func (c *colors) peek(ref statestore.Ref) (entry, bool) {
-	h := colorHash(uint64(ref))
-	e, found := c.find(c.tables[h>>56].Load(), h, ref)
+	h := colorHash(ref)
+	e, found := c.find(c.tables[h>>keyBits].Load(), h&keyMask)
 	return entry{nil, e}, found
 }
 
 // same reports whether an entry from peek is the state's. While another one is being made, half
-// of its reference can look like this one; it has no bits then.
-func (e *entry) same(ref statestore.Ref) bool { return keyOf(e.words) == uint64(ref) }
+// of its key can look like this one; it has no bits then.
+func (e *entry) same(ref statestore.Ref) bool { return keyOf(e.words) == colorHash(ref)&keyMask }
 
 // fetch asks for the memory of a state's entry.
 func (c *colors) fetch(ref statestore.Ref) {
-	h := colorHash(uint64(ref))
-	t := c.tables[h>>56].Load()
-	i, _ := bits.Mul64(h<<8, t.size)
-	prefetch.Line(unsafe.Pointer(&t.slots[i*uint64(c.words)]))
+	h := colorHash(ref)
+	t := c.tables[h>>keyBits].Load()
+	prefetch.Line(unsafe.Pointer(&t.slots[t.place(h&keyMask)*uint64(c.words)]))
 }
 
-func colorHash(ref uint64) uint64 {
-	ref *= 0x9e3779b97f4a7c15
-	ref ^= ref >> 32
-	return ref * 0xd6e8feb86659fd93
+// colorHash scatters references: a bijection of refBits bits.
+func colorHash(ref statestore.Ref) uint64 {
+	const mask = 1<<refBits - 1
+	h := uint64(ref) * 0x9e3779b97f4a7c15 & mask
+	h ^= h >> (refBits / 2)
+	return h * 0xd6e8feb86659fd93 & mask
 }
 
-const refMask = 1<<refBits - 1
-
-// keyOf returns the reference in an entry, 0 if it is free.
+// keyOf returns the key in an entry.
 func keyOf(e []uint32) uint64 {
-	return (uint64(atomic.LoadUint32(&e[0])) | uint64(atomic.LoadUint32(&e[1]))<<32) & refMask
+	return (uint64(atomic.LoadUint32(&e[0])) | uint64(atomic.LoadUint32(&e[1]))<<32) & keyMask
 }
 
-// find looks for the entry of a state, whose hash is h. If there is none, it returns the free
-// one where it belongs.
-func (c *colors) find(t *colorTable, h uint64, ref statestore.Ref) (e []uint32, found bool) {
+// free reports whether an entry whose key is 0 is free.
+func free(e []uint32) bool {
+	for i := range e {
+		if atomic.LoadUint32(&e[i]) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// place returns where the search for a key begins.
+func (t *colorTable) place(key uint64) uint64 {
+	i, _ := bits.Mul64(key<<(64-keyBits), t.size)
+	return i
+}
+
+// find looks for the entry with a key. If there is none, it returns the free one where it belongs.
+func (c *colors) find(t *colorTable, key uint64) (e []uint32, found bool) {
 	w := uint64(c.words)
-	for i, _ := bits.Mul64(h<<8, t.size); ; {
+	for i := t.place(key); ; {
 		e := t.slots[i*w : i*w+w : i*w+w]
-		switch keyOf(e) {
-		case uint64(ref):
-			return e, true
-		case 0:
+		switch k := keyOf(e); {
+		case k == 0 && free(e):
 			return e, false
+		case k == key:
+			return e, true
 		}
 		if i++; i == t.size {
 			i = 0
@@ -178,9 +202,8 @@ func (c *colors) find(t *colorTable, h uint64, ref statestore.Ref) (e []uint32, 
 func (c *colors) grow(shard int, old *colorTable) *colorTable {
 	t := c.newTable(uint64(float64(old.size)*colorGrowth) + 2)
 	for at := 0; at < len(old.slots); at += c.words {
-		e := old.slots[at : at+c.words]
-		if key := keyOf(e); key != 0 {
-			to, _ := c.find(t, colorHash(key), statestore.Ref(key))
+		if e := old.slots[at : at+c.words]; !free(e) {
+			to, _ := c.find(t, keyOf(e))
 			copy(to, e)
 		}
 	}
@@ -216,13 +239,13 @@ func (e *entry) set(at, width int, v uint32) {
 
 // has returns one bit.
 func (e *entry) has(at int) bool {
-	b := refBits + at
+	b := keyBits + at
 	return atomic.LoadUint32(&e.words[b>>5])>>(b&31)&1 != 0
 }
 
 // mark sets one bit.
 func (e *entry) mark(at int) {
-	b := refBits + at
+	b := keyBits + at
 	w := &e.words[b>>5]
 	if v := atomic.LoadUint32(w); v>>(b&31)&1 == 0 {
 		atomic.StoreUint32(w, v|1<<(b&31))
@@ -231,7 +254,7 @@ func (e *entry) mark(at int) {
 
 // erase clears one bit.
 func (e *entry) erase(at int) {
-	b := refBits + at
+	b := keyBits + at
 	w := &e.words[b>>5]
 	if v := atomic.LoadUint32(w); v>>(b&31)&1 != 0 {
 		atomic.StoreUint32(w, v&^(1<<(b&31)))

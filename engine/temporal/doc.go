@@ -100,7 +100,10 @@
 //
 // Any state may take all its enabled transitions instead. So where ample sets are rare, only a
 // sample of the states is examined (trial.go), because looking for them can double the cost of
-// executing.
+// executing. Where they stay rare, none are sought any more, and the search is as fast as one
+// without a reduction: such a state is safe when it is claimed, and its successors in rejecting
+// components become blue when they are seen. States with a proper ample set keep it, and find out
+// as before whether they are safe.
 //
 // # Fairness
 //
@@ -136,8 +139,8 @@
 //     would have become blue earlier. So it was on the worker's own stack, and the cycle was
 //     detected.
 //   - In a rejecting one no cycle is accepting. Only reachability matters there, in any order: a
-//     vertex becomes blue when it is entered (without a reduction as soon as it is seen), so
-//     that no two workers visit the same. For most formulas the part of the automaton that waits
+//     vertex becomes blue when it is entered (if no ample sets are sought, as soon as it is seen),
+//     so that no two workers visit the same. For most formulas the part of the automaton that waits
 //     for something bad to begin is such a component, and it has most of the vertices. There,
 //     and at transitions that enter another component, workers also hand vertices to idle ones:
 //     the searches of a component may begin at any vertices, as long as none is forgotten.

@@ -431,11 +431,10 @@ func (s *exploration) recolor(old *colors, n int) {
 		slots := old.tables[i].Load().slots
 		for at := 0; at < len(slots); at += old.words {
 			o := entry{words: slots[at : at+old.words]}
-			ref := keyOf(o.words)
-			if ref == 0 {
+			if free(o.words) {
 				continue
 			}
-			e := s.colors.lock(statestore.Ref(ref))
+			e := s.colors.lockHash(uint64(i)<<keyBits | keyOf(o.words))
 			e.set(0, old.fields, o.get(0, old.fields))
 			move := func(from, to int) {
 				if o.has(from) {
@@ -534,7 +533,7 @@ func (a *archive) colors(c *colors) {
 		entries = entries[:0]
 		if a.w != nil {
 			for at := 0; at < len(t.slots); at += c.words {
-				if e := t.slots[at : at+c.words]; keyOf(e) != 0 {
+				if e := t.slots[at : at+c.words]; !free(e) {
 					entries = append(entries, e...)
 				}
 			}
@@ -547,13 +546,11 @@ func (a *archive) colors(c *colors) {
 		a.words(entries)
 		for at := 0; at < len(entries) && a.err == nil; at += c.words {
 			e := entries[at : at+c.words]
-			key := keyOf(e)
-			h := colorHash(key)
-			if key == 0 || h>>56 != uint64(i) {
+			if free(e) {
 				a.fail("a color")
 				return
 			}
-			to, _ := c.find(t, h, statestore.Ref(key))
+			to, _ := c.find(t, keyOf(e))
 			copy(to, e)
 		}
 		s.used = uint64(used)
