@@ -49,11 +49,13 @@ type Document struct {
 
 // Row is a step.
 type Row struct {
-	Column   int      `json:"column"`
-	Pos      Place    `json:"pos"`
-	Text     string   `json:"text"`
-	Deeds    []string `json:"deeds,omitempty"` // what it did besides accesses, in words
-	Calls    []Call   `json:"calls,omitempty"` // the calls around it, the outermost first
+	Column int      `json:"column"`
+	Pos    Place    `json:"pos"`
+	Text   string   `json:"text"`
+	Deeds  []string `json:"deeds,omitempty"` // what it did besides accesses, in words
+	Calls  []Call   `json:"calls,omitempty"` // the calls around it, the outermost first
+	// Within: it continues an earlier step's call of a library.
+	Within   bool     `json:"within,omitempty"`
 	Accesses []Access `json:"accesses"`
 	// Depends are the rows that this one depends on directly, without those that follow from
 	// others.

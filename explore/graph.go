@@ -27,17 +27,23 @@ type Graph struct {
 	Reduction string `json:"reduction"`
 	// Columns are the threads.
 	Columns []string `json:"columns"`
-	// Width is the largest number of nodes side by side, Height the number of layers.
-	Width  int `json:"width"`
-	Height int `json:"height"`
+	// Vars are the variables by whose values states can be told apart.
+	Vars []GraphVar `json:"vars"`
 }
+
+// GraphVar is a variable, with all values that it has in the states of a graph.
+type GraphVar struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// maxGraphVars bounds the variables of a graph.
+const maxGraphVars = 200
 
 // Node is a state.
 type Node struct {
-	// X and Y are where it is drawn: Y is the layer, its distance from the initial
-	// states, and X the place within it, both from 0.
-	X float64 `json:"x"`
-	Y int     `json:"y"`
+	// Y is the layer in which it is drawn: its distance from the initial states.
+	Y int `json:"y"`
 	// Path leads there, by a shortest way.
 	Parent int  `json:"parent"` // -1 for an initial state
 	Step   Step `json:"step"`   // from the parent
@@ -51,6 +57,9 @@ type Node struct {
 	Deadlock bool `json:"deadlock"`
 	// Violation is what a transition to the state violates.
 	Violation string `json:"violation"`
+	// Values are indices into the values of Graph.Vars, -1 for a variable that does not exist
+	// here; those at the end may be missing.
+	Values []int `json:"values"`
 }
 
 // Edge is a transition; several between the same states by the same thread are one.
@@ -72,6 +81,8 @@ type grapher struct {
 	states []system.State
 	edges  map[[3]int]int
 	column map[int]int
+	vars   map[string]int   // indices into g.Vars, by name
+	values []map[string]int // of each of them, indices into its values
 }
 
 // Graph explores a program without a reduction, up to MaxGraph states, and marks what
@@ -80,8 +91,9 @@ type grapher struct {
 func (x *Explorer) Graph(ctx context.Context, name string) (*Graph, error) {
 	sys := x.Program.System
 	b := &grapher{sys: sys, obs: *x.observers(), m: sys.NewMachine(), index: map[string]int{},
-		edges: map[[3]int]int{}, column: map[int]int{},
-		g: &Graph{Nodes: []Node{}, Edges: []Edge{}, Columns: []string{}, Reduction: name}}
+		edges: map[[3]int]int{}, column: map[int]int{}, vars: map[string]int{},
+		g: &Graph{Nodes: []Node{}, Edges: []Edge{}, Columns: []string{}, Vars: []GraphVar{},
+			Reduction: name}}
 	if err := b.full(ctx); err != nil {
 		return nil, err
 	}
@@ -93,7 +105,6 @@ func (x *Explorer) Graph(ctx context.Context, name string) (*Graph, error) {
 	if err := x.refused(); err != nil {
 		return nil, err
 	}
-	b.place()
 	return b.g, nil
 }
 
@@ -136,6 +147,7 @@ func (b *grapher) full(ctx context.Context) error {
 		enabled, blocked := b.obs.Deadlock(b.m)
 		b.g.Nodes[i].End = enabled < 0
 		b.g.Nodes[i].Deadlock = enabled < 0 && len(blocked) > 0
+		b.describe(&b.g.Nodes[i])
 		for t := range b.m.NumThreads() {
 			if b.obs.Has(t) {
 				mark := b.m.Mark()
@@ -170,6 +182,56 @@ func (b *grapher) full(ctx context.Context) error {
 		})
 	}
 	return nil
+}
+
+// describe notes the values of all variables in the live state, and where the threads are.
+func (b *grapher) describe(n *Node) {
+	n.Values = []int{}
+	if s := b.m.Capabilities().Showing; s != nil {
+		for _, v := range s.Variables() {
+			b.value(n, v.Name, v.Value)
+		}
+	}
+	for t := range b.m.NumThreads() {
+		if b.obs.Has(t) {
+			continue
+		}
+		name := b.m.ThreadName(t)
+		pos, text, ok := b.m.Next(t)
+		switch {
+		case !ok:
+			text = "ended"
+		case pos.Line > 0:
+			text = fmt.Sprintf("%d: %s", pos.Line, text)
+		}
+		b.value(n, name+" at", text)
+		for _, l := range b.m.Locals(t) {
+			b.value(n, name+"."+l.Name, l.Value)
+		}
+	}
+}
+
+// value notes the value of a variable in a state.
+func (b *grapher) value(n *Node, name, value string) {
+	i, ok := b.vars[name]
+	if !ok {
+		if i = len(b.g.Vars); i == maxGraphVars {
+			return
+		}
+		b.vars[name] = i
+		b.g.Vars = append(b.g.Vars, GraphVar{Name: name})
+		b.values = append(b.values, map[string]int{})
+	}
+	k, ok := b.values[i][value]
+	if !ok {
+		k = len(b.g.Vars[i].Values)
+		b.values[i][value] = k
+		b.g.Vars[i].Values = append(b.g.Vars[i].Values, value)
+	}
+	for len(n.Values) <= i {
+		n.Values = append(n.Values, -1)
+	}
+	n.Values[i] = k
 }
 
 func (n *Node) violated(v *system.Violation) {
@@ -265,78 +327,3 @@ func (w *marker) Move(mv *search.Move) {
 
 // Violation implements search.Hook.
 func (w *marker) Violation(*system.Violation, []search.Step) {}
-
-// sweeps is how often the layers are put in order.
-const sweeps = 8
-
-// place puts the nodes into layers by their distance from the initial states, and
-// within a layer in the order of the middle of their neighbors (the barycentre
-// heuristic of Sugiyama, Tagawa and Toda, 1981). Layers by distance are what a state
-// graph is read by, and what layout libraries, which break cycles first, do not give.
-func (b *grapher) place() {
-	g := b.g
-	var layers [][]int
-	for i := range g.Nodes {
-		y := g.Nodes[i].Y
-		for len(layers) <= y {
-			layers = append(layers, nil)
-		}
-		layers[y] = append(layers[y], i)
-	}
-	up, down := make([][]int, len(g.Nodes)), make([][]int, len(g.Nodes))
-	for _, e := range g.Edges {
-		switch d := g.Nodes[e.To].Y - g.Nodes[e.From].Y; {
-		case d == 1:
-			up[e.To], down[e.From] = append(up[e.To], e.From), append(down[e.From], e.To)
-		case d == -1:
-			up[e.From], down[e.To] = append(up[e.From], e.To), append(down[e.To], e.From)
-		}
-	}
-	spread := func(layer []int) {
-		for k, i := range layer {
-			g.Nodes[i].X = float64(k) - float64(len(layer)-1)/2
-		}
-	}
-	for _, l := range layers {
-		spread(l)
-		g.Width = max(g.Width, len(l))
-	}
-	g.Height = len(layers)
-	sort := func(layer []int, near [][]int) {
-		mid := map[int]float64{}
-		for _, i := range layer {
-			mid[i] = g.Nodes[i].X
-			if len(near[i]) > 0 {
-				sum := 0.0
-				for _, j := range near[i] {
-					sum += g.Nodes[j].X
-				}
-				mid[i] = sum / float64(len(near[i]))
-			}
-		}
-		slices.SortStableFunc(layer, func(a, c int) int {
-			switch {
-			case mid[a] < mid[c]:
-				return -1
-			case mid[a] > mid[c]:
-				return 1
-			}
-			return 0
-		})
-		spread(layer)
-	}
-	for range sweeps {
-		for _, l := range layers {
-			sort(l, up)
-		}
-		for _, l := range slices.Backward(layers) {
-			sort(l, down)
-		}
-	}
-	for _, l := range layers {
-		sort(l, up)
-	}
-	for i := range g.Nodes {
-		g.Nodes[i].X += float64(g.Width-1) / 2
-	}
-}

@@ -143,8 +143,8 @@ func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, 
 	for i, s := range t.Steps {
 		ev := &rec.Events[i]
 		out := m.Step(s.Thread, s.Alt)
-		row := Row{Pos: placeOf(ev.Pos), Text: ev.Text, Deeds: ev.Deeds, Accesses: []Access{},
-			Set: []Value{}}
+		row := Row{Pos: placeOf(ev.Pos), Text: ev.Text, Deeds: ev.Deeds, Within: ev.Within,
+			Accesses: []Access{}, Set: []Value{}}
 		for _, c := range ev.Calls {
 			row.Calls = append(row.Calls, Call{c.Func, placeOf(c.Pos)})
 		}

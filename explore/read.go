@@ -21,10 +21,10 @@ import (
 // are of.
 type Kept struct {
 	Documents []*Document
-	// Model is the file with the program, "" if that does not be in the file; and
-	// Params the constants that it had.
-	Model  string
-	Params map[string]string
+	// Model is the file with the program, "" if the file does not say. Params are the constants
+	// that were set for it, and Flags those of its front end.
+	Model         string
+	Params, Flags map[string]string
 	// Package is the import path of the Go package that the execution is of, "" if it is
 	// of none.
 	Package string
@@ -139,11 +139,12 @@ func parse(text []byte, dir string) (*Kept, error) {
 	case has("record") && has("package"):
 		return parseGo(trimmed)
 	case has("trace"):
-		d, err := parseTrace(trimmed)
+		d, j, err := parseTrace(trimmed)
 		if err != nil {
 			return nil, err
 		}
-		k := &Kept{Documents: []*Document{d}, Model: d.Pos.File, Summary: d.Title}
+		k := &Kept{Documents: []*Document{d}, Model: d.Pos.File, Params: j.Params, Flags: j.Flags,
+			Summary: d.Title}
 		for i := 0; i < len(d.Rows) && k.Model == ""; i++ {
 			k.Model = d.Rows[i].Pos.File
 		}
@@ -166,7 +167,7 @@ func parseGo(text []byte) (*Kept, error) {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, fmt.Errorf("the trace is damaged: %v", err)
 	}
-	d, err := parseTrace(j.Record)
+	d, _, err := parseTrace(j.Record)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +198,7 @@ func parseResult(text []byte) (*Kept, error) {
 		k.Params[name] = printed(v)
 	}
 	for _, v := range *r.Violations {
-		d, err := parseTrace(v)
+		d, _, err := parseTrace(v)
 		if err != nil {
 			return nil, err
 		}
@@ -242,10 +243,10 @@ func parsePlace(s string) Place {
 
 // parseTrace reads an execution. What a variable holds is known from the accesses only:
 // before the first one, from what it read.
-func parseTrace(text []byte) (*Document, error) {
+func parseTrace(text []byte) (*Document, *traceJSON, error) {
 	var j traceJSON
 	if err := json.Unmarshal(text, &j); err != nil {
-		return nil, fmt.Errorf("the trace is damaged: %v", err)
+		return nil, nil, fmt.Errorf("the trace is damaged: %v", err)
 	}
 	d := headOf(&j)
 	r := &reader{d: d, j: &j, column: map[string]int{}, index: map[string]int{}, ord: newOrder()}
@@ -271,11 +272,11 @@ func parseTrace(text []byte) (*Document, error) {
 	if j.Loop != nil {
 		d.Loop = *j.Loop
 		if d.Loop < 0 || d.Loop > len(d.Rows) {
-			return nil, fmt.Errorf("the trace is damaged: it returns to step %d of %d", d.Loop,
+			return nil, nil, fmt.Errorf("the trace is damaged: it returns to step %d of %d", d.Loop,
 				len(d.Rows))
 		}
 	}
-	return d, nil
+	return d, &j, nil
 }
 
 // headOf returns a document without rows: what is found, and notes. It shortens a trace with too

@@ -271,7 +271,8 @@ func finding(x *Explorer, sys system.System, at *Path, f *engine.Finding) (*Docu
 		if err != nil {
 			return nil, err
 		}
-		return parseTrace(text)
+		d, _, err := parseTrace(text)
+		return d, err
 	}
 	if f.Trace == nil {
 		d := NewDocument()

@@ -13,8 +13,8 @@ import (
 
 // A trace file is one JSON object:
 //
-//	trace   = { ["kind" "message"] "pos" "initial" ["choices"] "trace": [ event... ]
-//	            "final": [ thread... ] ["states": [ state... ]] } .
+//	trace   = { ["params"] ["flags"] ["kind" "message"] "pos" "initial" ["choices"]
+//	            "trace": [ event... ] "final": [ thread... ] ["states": [ state... ]] } .
 //	event   = { "thread" "pos" "text" ["alt"] ["calls"] ["deeds"] ["messages"]
 //	            "accesses" "locals" ["changed"] } .
 //	state   = { "shared" "threads": { name: thread } } .
@@ -25,14 +25,16 @@ import (
 // RecordJSON is the form of an execution in the command's JSON; docs/traces.md lists the
 // members. Places are as [PosString] prints them.
 type RecordJSON struct {
-	Kind    string       `json:"kind,omitempty"` // of the violation, with Message and Pos
-	Message string       `json:"message,omitempty"`
-	Pos     string       `json:"pos"`
-	Initial int          `json:"initial"`
-	Choices []string     `json:"choices,omitempty"`
-	Trace   []EventJSON  `json:"trace"`
-	Final   []ThreadJSON `json:"final"`
-	States  []StateJSON  `json:"states,omitempty"`
+	Params  map[string]string `json:"params,omitempty"` // as in [Record]
+	Flags   map[string]string `json:"flags,omitempty"`
+	Kind    string            `json:"kind,omitempty"` // of the violation, with Message and Pos
+	Message string            `json:"message,omitempty"`
+	Pos     string            `json:"pos"`
+	Initial int               `json:"initial"`
+	Choices []string          `json:"choices,omitempty"`
+	Trace   []EventJSON       `json:"trace"`
+	Final   []ThreadJSON      `json:"final"`
+	States  []StateJSON       `json:"states,omitempty"`
 }
 
 // EventJSON is the form of an [Event].
@@ -150,8 +152,8 @@ func (t *Thread) form() ThreadJSON {
 
 // MarshalJSON returns the record as it appears in the command's JSON: [RecordJSON].
 func (r *Record) MarshalJSON() ([]byte, error) {
-	j := RecordJSON{Initial: r.Initial, Choices: r.Choices, Trace: make([]EventJSON, len(r.Events)),
-		Final: make([]ThreadJSON, len(r.Final))}
+	j := RecordJSON{Params: r.Params, Flags: r.Flags, Initial: r.Initial, Choices: r.Choices,
+		Trace: make([]EventJSON, len(r.Events)), Final: make([]ThreadJSON, len(r.Final))}
 	for i := range r.Events {
 		j.Trace[i] = r.Events[i].form()
 	}

@@ -11,11 +11,14 @@ import (
 // Record is a trace with everything that people want to see of it. It is
 // plain data: names and printed values, independent of the system.
 type Record struct {
-	Initial   int               // index of the initial state
-	Choices   []string          // the choices of the initialization that lead to it
-	Events    []Event           // one for each step
-	Violation *system.Violation // what the execution shows; may be nil
-	Final     []Thread          // the threads after the last step, without observers
+	// Params are the constants that were set for the program (-D), and Flags the flags of its
+	// front end, as they were given. Whoever reads a file needs both to replay the trace.
+	Params, Flags map[string]string
+	Initial       int               // index of the initial state
+	Choices       []string          // the choices of the initialization that lead to it
+	Events        []Event           // one for each step
+	Violation     *system.Violation // what the execution shows; may be nil
+	Final         []Thread          // the threads after the last step, without observers
 	// Shared are the variables and objects that the threads share, after the last step, and Before
 	// what they were before it. Both are empty if the system cannot show them ([system.Showing]).
 	Shared, Before []system.Binding

@@ -136,9 +136,10 @@ func newTable() table.Writer {
 	return t
 }
 
-// row is a step as it is printed.
+// row is a step as it is printed, or several that are one statement.
 type row struct {
 	index  int // of the event; -1 for the line that replaces omitted ones
+	first  int // of the events that it stands for
 	thread int
 	name   string
 	lines  []line
@@ -160,21 +161,68 @@ func (r *Record) rows(o TableOptions, file string) []row {
 	}
 	var rows []row
 	calls := map[int][]system.Call{} // of each thread's last step
+	blocks := map[system.Pos]bool{}  // atomic blocks that were printed
+	begin := -1                      // of the statement whose reads have been made
 	for i, e := range r.Events {
-		around := calls[e.Step.Thread]
-		calls[e.Step.Thread] = e.Calls
 		switch {
 		case i == from:
+			begin = -1
 			rows = append(rows,
 				row{index: -1, lines: []line{{text: fmt.Sprintf("(%d steps)", to-from)}}})
 			fallthrough
 		case i > from && i < to, e.Observer:
+			calls[e.Step.Thread] = e.Calls
 			continue
 		}
-		rows = append(rows, row{i, e.Step.Thread, e.Thread,
-			e.lines(file, !slices.Equal(around, e.Calls))})
+		if begin < 0 {
+			begin = i
+		}
+		if i+1 < len(r.Events) && i+1 != from && r.continued(i) {
+			continue
+		}
+		whole := r.statement(begin, i)
+		if strings.HasPrefix(e.Text, "atomic {") && e.Pos.Line > 0 {
+			if blocks[e.Pos] {
+				whole.Text = "atomic {...}"
+			}
+			blocks[e.Pos] = true
+		}
+		rows = append(rows, row{i, begin, e.Step.Thread, e.Thread,
+			whole.lines(file, !slices.Equal(calls[e.Step.Thread], e.Calls))})
+		calls[e.Step.Thread] = e.Calls
+		begin = -1
 	}
 	return rows
+}
+
+// continued reports whether step i only reads for a statement that the next step completes, as in
+// n++: the same thread, the same place, and then a write.
+func (r *Record) continued(i int) bool {
+	e, next := &r.Events[i], &r.Events[i+1]
+	quiet := func(e *Event) bool {
+		return len(e.Deeds) == 0 && len(e.Messages) == 0 && !e.Observer && e.Pos.Line > 0
+	}
+	writes := func(a Access) bool { return a.Write }
+	return quiet(e) && quiet(next) && len(e.Accesses) > 0 && e.Step.Thread == next.Step.Thread &&
+		e.Pos == next.Pos && e.Text == next.Text && slices.Equal(e.Calls, next.Calls) &&
+		!slices.ContainsFunc(e.Accesses, writes) && slices.ContainsFunc(next.Accesses, writes)
+}
+
+// statement returns steps from to to as one: what the last has done, what they read before, and
+// what locals they changed.
+func (r *Record) statement(from, to int) Event {
+	whole := r.Events[to]
+	for i := to - 1; i >= from; i-- {
+		e := &r.Events[i]
+		whole.Accesses = slices.Concat(e.Accesses, whole.Accesses)
+		for _, b := range e.Changed {
+			same := func(x system.Binding) bool { return x.Name == b.Name }
+			if !slices.ContainsFunc(whole.Changed, same) {
+				whole.Changed = append(slices.Clone(whole.Changed), b)
+			}
+		}
+	}
+	return whole
 }
 
 func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
@@ -189,6 +237,9 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 	}
 	slices.Sort(threads)
 	number := len(strconv.Itoa(len(r.Events)))
+	for _, w := range rows {
+		number = max(number, len(w.number()))
+	}
 	if o.MaxSteps > 0 && len(r.Events) > o.MaxSteps {
 		number = max(number, len("..."))
 	}
@@ -236,7 +287,7 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 		if columns && w.thread != last && i > 0 {
 			t.AppendSeparator()
 		}
-		out := table.Row{w.index + 1}
+		out := table.Row{w.number()}
 		switch {
 		case columns:
 			for _, n := range threads {
@@ -328,6 +379,14 @@ func (e *Event) lines(file string, call bool) []line {
 		paint("local "+bindings(e.Changed), terminal.Value)
 	}
 	return lines
+}
+
+// number returns the numbers of the steps.
+func (w *row) number() string {
+	if w.first < w.index {
+		return fmt.Sprintf("%d-%d", w.first+1, w.index+1)
+	}
+	return strconv.Itoa(w.index + 1)
 }
 
 // bare returns a text without what tells lock(m) from lock m.

@@ -30,6 +30,10 @@ import (
 var screenshots = flag.String("screenshots", "", "put the browser's pictures of the page into "+
 	"this `directory` (the documentation's: ../../docs/explore)")
 
+// axe is a script that judges whether pages can be used by everybody; .ci/run browser installs it.
+var axe = flag.String("axe", "", "judge the accessibility of the page with this `file`, axe.min.js "+
+	"of the npm package axe-core")
+
 // browsers are the names under which there may be a browser that chromedp drives.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 
@@ -268,6 +272,38 @@ func (b *tab) theme(name string) {
 // maxPicture bounds the pictures of the documentation, in bytes.
 const maxPicture = 150_000
 
+// accessible judges the page as it is shown: contrast, names, roles, what the keyboard reaches.
+func (b *tab) accessible(name string) {
+	b.Helper()
+	if *axe == "" {
+		return
+	}
+	script, err := os.ReadFile(*axe)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.run(string(script))
+	b.run(`window.judged = null; axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa",
+		"wcag22aa"] }).then(r => { window.judged = r.violations.map(v => v.id + ": " + v.help + ": " +
+		v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary).join("; ")); },
+		e => { window.judged = [String(e)]; })`)
+	b.wait("window.judged !== null", "axe has judged "+name)
+	for _, v := range value[[]string](b, "window.judged") {
+		b.Errorf("%s: %s", name, v)
+	}
+}
+
+// inView waits until an element lies within a box, as far as the box shows it.
+func (b *tab) inView(selector, box string) {
+	b.Helper()
+	b.wait(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q)?.getBoundingClientRect();
+		const r = document.querySelector(%q)?.getBoundingClientRect();
+		return e && e.width && e.left >= r.left - 1 && e.right <= r.right + 1 &&
+			e.top >= r.top - 1 && e.bottom <= r.bottom + 1;
+	})()`, selector, box), selector+" is in view in "+box)
+}
+
 // picture takes a picture of the page. It must not be of one color, and nothing may be
 // wider than the page.
 func (b *tab) picture(name string) {
@@ -276,6 +312,7 @@ func (b *tab) picture(name string) {
 		name+" is not wider than the page")
 	b.run("document.activeElement.blur()")
 	b.wait("document.getAnimations().length === 0", "transitions are over")
+	b.accessible(name)
 	raw, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		b.Fatal(err)
@@ -336,6 +373,17 @@ func TestBrowser(t *testing.T) {
 		b.theme("light")
 		b.waitText(".headline", "invariant mutual_exclusion does not hold")
 		b.waitText(".columns", "Process[1]")
+		// It opens where it fails, and the beginning is a key away.
+		b.waitText("#where", "step 6 of 6")
+		b.waitText("#tofailure", "step 6 of Process[0]")
+		b.waitText("#source .srcline.done", "await(!flag[other] || turn == me)")
+		b.waitText("#source .srcline.fails", "invariant")
+		b.inView("#source .srcline.done", "#source .scroll")
+		b.press(kb.Home)
+		b.waitText("#where", "step 0 of 6")
+		b.press("!")
+		b.waitText("#where", "step 6 of 6")
+		b.click("#tobeginning")
 		b.waitText("#where", "step 0 of 6")
 		// The keys move, and the address follows.
 		b.press(kb.ArrowDown)
@@ -381,6 +429,109 @@ func TestBrowser(t *testing.T) {
 		b.theme("light")
 		b.size(400, 860)
 		b.picture("trace-narrow")
+	})
+	t.Run("threads", func(t *testing.T) {
+		file := filepath.Join(work, "workers.json")
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file,
+			"docs/explore/workers.model"})
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.theme("light")
+		b.size(1280, 720)
+		b.waitText(".headline", "an update was lost")
+		// Twelve columns have no room: those without a step before the end are folded, and the step
+		// that fails is in view.
+		b.wait("document.querySelector('.foldedcolumn')", "columns are folded")
+		b.inView(".row.current .cell", "#steps")
+		b.waitText(".row.current.violation .gutter", "➜")
+		b.wait("document.querySelectorAll('.overview .failureline').length === 1 && "+
+			"document.querySelector('.overview .switchline').getAttribute('d').split('M').length > 5",
+			"the overview shows the failure and the switches")
+		b.picture("threads")
+		b.theme("dark")
+		b.picture("threads-dark")
+		b.theme("light")
+		// Unfolded, the grid is wider than the window, and scrolls sideways with the steps.
+		b.click("#threads")
+		b.pick("#idle", "show")
+		b.wait("!document.querySelector('.foldedcolumn') && "+
+			"document.querySelector('#steps').scrollWidth > document.querySelector('#steps').clientWidth",
+			"all columns are there")
+		for range 2 {
+			b.press(kb.Home)
+			b.press("F") // every step
+			for range 30 {
+				b.press(kb.PageDown)
+				b.inView(".row.current .cell", "#steps")
+			}
+		}
+		// A pinned column stays at the left, a hidden one goes, and all of it by keyboard.
+		b.run("document.querySelector('#pin-11').focus()")
+		b.do(chromedp.KeyEvent(kb.Enter))
+		b.waitText(".column.pinned", "Worker[11]")
+		b.wait("document.activeElement.id === 'pin-11'", "the focus stays at the button")
+		b.run("document.querySelector('#steps').scrollLeft = 300")
+		b.inView(".column.pinned", "#steps")
+		b.run("document.querySelector('#show-3').focus()")
+		b.do(chromedp.KeyEvent(" "))
+		b.waitText("#threads", "1 hidden")
+		b.wait("![...document.querySelectorAll('.column')].some(c => c.textContent === 'Worker[3]')",
+			"the hidden column is gone")
+		b.wait("[...document.querySelectorAll('.column')].findIndex(c => c.textContent === "+
+			"'Worker[1]') === 2", "the order of columns")
+		b.run("document.querySelector('#down-0').click()")
+		b.wait("[...document.querySelectorAll('.column')].findIndex(c => c.textContent === "+
+			"'Worker[1]') === 1", "Worker[1] is before Worker[0]")
+		b.accessible("the list of threads")
+		b.do(chromedp.KeyEvent(kb.Escape))
+		b.size(400, 860)
+		b.picture("threads-narrow")
+	})
+	t.Run("long", func(t *testing.T) {
+		file := filepath.Join(work, "pipeline.json")
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file,
+			"docs/explore/pipeline.model"})
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.theme("light")
+		b.waitText(".headline", "the sum is reached")
+		b.waitText("#foldall", "unfold 1 run")
+		b.inView(".row.current .cell", "#steps")
+		b.wait("document.querySelectorAll('.row').length < 60", "only what is seen is in the page")
+		// A fold is one line for the keys too, and opens when one goes into it.
+		steps := value[int](b, "Number(document.querySelector('#slider').max)")
+		if steps < 600 {
+			t.Errorf("the execution has %d steps", steps)
+		}
+		b.press(kb.Home)
+		lines := 0
+		for ; value[bool](b, "!document.querySelector('#forward').disabled"); lines++ {
+			b.press(kb.ArrowDown)
+			if lines > steps {
+				t.Fatal("the end is never reached")
+			}
+		}
+		if lines > steps/2 {
+			t.Errorf("%d steps are %d lines", steps, lines)
+		}
+		b.press(kb.Home)
+		for range 40 {
+			if value[bool](b, "Boolean(document.querySelector('.row.fold'))") {
+				break
+			}
+			b.press(kb.ArrowDown)
+		}
+		b.waitText(".row.fold", "times more")
+		b.picture("long")
+		b.click(".unfold")
+		b.wait("!document.querySelector('.row.fold')", "the run unfolds")
+		b.press("F")
+		b.press("F")
+		b.enter("#slider", "300")
+		b.waitText("#where", "step 300 of")
+		b.waitText(".row.current .gutter", "300")
+		b.picture("long-middle")
+		b.wait("!document.querySelector('.row.fold')", "the run opens when one goes into it")
+		b.press("f")
+		b.waitText(".row.fold.current", "times more")
 	})
 	t.Run("by hand", func(t *testing.T) {
 		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
@@ -438,7 +589,7 @@ func TestBrowser(t *testing.T) {
 		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "N=14",
 			"benchmarks/philosophers.model"))
 		b.click("#tab-search")
-		b.waitText("#status", "No search has been started")
+		b.waitText("#status", "choose one and press start")
 		b.pick("#kind", "none")
 		b.enter("#flags", "-workers 1 -checkpoint kept")
 		b.click("#start")
@@ -494,6 +645,63 @@ func TestBrowser(t *testing.T) {
 		b.click("#start")
 		b.waitText("#status", "auto: ✓ no violation; everything was covered")
 	})
+	t.Run("large graph", func(t *testing.T) {
+		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
+			"docs/explore/turns.model"))
+		b.theme("light")
+		b.size(1280, 720)
+		b.click("#tab-graph")
+		b.waitText("#stats", "1,795 states")
+		b.pick("#por", "all states")
+		b.waitText("#stats", "1,795 states, ")
+		marks := "document.querySelectorAll('#canvas .node, #canvas .many').length"
+		b.wait(marks+" > 20 && "+marks+" < 400", "wide layers are collapsed")
+		// A mark has a size at which it can be recognized and hit.
+		b.wait("document.querySelector('#canvas .node').getBoundingClientRect().width >= 8",
+			"states are not too small")
+		b.wait("document.querySelectorAll('#canvas .edge.path').length > 3",
+			"the path to a violation is drawn")
+		b.picture("graph-large")
+		many := value[int](b, "document.querySelectorAll('#canvas .many').length")
+		b.run("document.querySelector('#canvas .many').dispatchEvent(new MouseEvent('click'))")
+		b.wait(fmt.Sprintf("document.querySelectorAll('#canvas .many').length === %d", many-1),
+			"a layer opens")
+		b.run("document.querySelector('#canvas .layerlabel').dispatchEvent(new MouseEvent('click'))")
+		b.wait(fmt.Sprintf("document.querySelectorAll('#canvas .many').length === %d", many),
+			"and closes")
+		// Without all that, the page says that the picture does not help.
+		b.click("#collapse")
+		b.waitText("#advice", "shows little")
+		b.click("#docollapse")
+		b.wait("document.querySelector('#advice').hidden", "the advice is followed")
+		b.press("!")
+		b.waitText("#detail", "too far")
+		b.inView("#canvas .selected", "#canvas")
+		b.pick("#by", value[string](b, "[...document.querySelector('#by').options].find(o => "+
+			"o.textContent.startsWith('turn ')).value"))
+		b.wait("document.querySelectorAll('#canvas .many').length === 3", "three values, three marks")
+		b.picture("graph-clusters")
+		b.pick("#by", "nothing")
+		b.enter("#find", "turn = 2, place[0] = 1")
+		b.wait("/^[1-9][0-9,]* states$/.test(document.querySelector('#findhits').textContent)",
+			"states are found")
+		b.run("document.querySelector('#find').focus()")
+		b.do(chromedp.KeyEvent(kb.Enter))
+		b.waitText("#detail h2", "STATE") // small capitals
+		b.press("l")
+		b.wait("document.querySelectorAll('#list tbody tr').length === 200", "the list of those")
+		b.picture("graph-list")
+		b.click("#morestates")
+		b.wait("document.querySelectorAll('#list tbody tr').length > 200", "more of them")
+		b.enter("#find", "turn = 77")
+		b.waitText("#list", "No state has that")
+		b.enter("#find", "")
+		b.press("s")
+		b.waitText("#detail h2", "STATE 1: INITIAL")
+		b.run("document.querySelector('#nexts button').focus()")
+		b.do(chromedp.KeyEvent(kb.Enter))
+		b.waitText("#detail h2", "AT DEPTH 1")
+	})
 	t.Run("unfolding", func(t *testing.T) {
 		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
 			"docs/tutorial/counter.model"))
@@ -508,6 +716,7 @@ func TestBrowser(t *testing.T) {
 		b.wait("document.querySelectorAll('#prefixcanvas .cond').length === 38 && "+
 			"document.querySelector('#prefixcanvas .arc.read') && "+
 			"document.querySelector('#prefixcanvas .arc.after')", "conditions and lines are drawn")
+		b.press("0") // all of it
 		b.click("#prefixcanvas [data-event='20']")
 		b.waitText("#prefixdetail", "an update was lost")
 		b.wait("document.querySelectorAll('.event.past').length === 5 && "+
@@ -572,15 +781,16 @@ func TestBrowser(t *testing.T) {
 		file := filepath.Join(work, "mailbox.json")
 		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-D", "REUSE=true", "-trace", file,
 			"docs/explore/mailbox.model"})
-		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=true", file))
+		// The file has the constant.
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
 		b.waitText(".headline", "both have the same ticket")
 		b.wait("document.querySelectorAll('.message').length >= 4", "each message is an arrow")
 		b.waitText("#steps", "send 1 to ask (2 of 2)")
 		b.press(kb.End)
 		b.waitText(".row.violation", "both have the same ticket")
 		b.picture("messages")
-		// Without the constant it is another model: only the file is shown, and why.
-		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		// With another constant it is another model: only the file is shown, and why.
+		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=false", file))
 		b.waitText(".headline .note", "Showing only the contents of the file")
 		b.wait("document.querySelectorAll('.message').length >= 4", "each message is an arrow")
 	})

@@ -57,8 +57,8 @@ func (c *pageConfig) define() *cliflag.Set {
 		f.Group("The standard input:", "lang")
 	}
 	c.set = f
-	// replay asks for an execution, and the page shows steps one by one.
-	defineFrontEndFlags(f, c.own, "replay", frontend.FormulaFlag.Name, "semantics")
+	// The page shows steps one by one.
+	defineFrontEndFlags(f, c.own, append([]string{"semantics"}, notKept...)...)
 	return f
 }
 
@@ -88,8 +88,8 @@ Opens a page in the browser that shows an execution step by step: a trace writte
 by "cpor run -trace FILE.json" or "cpor test -trace FILE.json", or the output of
 "cpor run -json" or "cpor detect -json". If the model or the Go package is
 available, the page shows the whole state at each step, and lets you continue
-from there as with "cpor explore". Constants that were set with -D must be set
-again. The page is served on 127.0.0.1 only, until Ctrl-C.`)
+from there as with "cpor explore". The file says which constants (-D) the model
+had. The page is served on 127.0.0.1 only, until Ctrl-C.`)
 	(&pageConfig{command: "view"}).define().Describe(w)
 }
 
@@ -208,12 +208,9 @@ func viewCommand(e *env, args []string) int {
 	if kept.Model == "" || isStdin(kept.Model) {
 		return e.serve(c, s)
 	}
-	params := maps.Clone(kept.Params)
-	if params == nil {
-		params = map[string]string{}
+	if err := c.loadAs(kept); err != nil {
+		return e.mistake(c.command, "%s: %v", files[0], err)
 	}
-	maps.Copy(params, c.params)
-	c.params = params
 	m, err := frontend.Load(kept.Model, frontend.Options{Params: c.params, Flags: c.own})
 	switch {
 	case err != nil && len(files) > 1:
@@ -230,6 +227,27 @@ func viewCommand(e *env, args []string) int {
 		kept.Restore(e.ctx, s.Explorer)
 	}
 	return e.serve(c, s)
+}
+
+// loadAs loads the model with the constants and flags in a file, unless the command line gives
+// others.
+func (c *pageConfig) loadAs(kept *explore.Kept) error {
+	for name, value := range kept.Params {
+		if _, given := c.params[name]; !given {
+			c.params[name] = value
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(kept.Flags)) {
+		if c.set.Given(name) || !ofFrontEnd(name) || c.set.Lookup(name) == nil {
+			continue
+		}
+		for value := range strings.SplitSeq(kept.Flags[name], "\n") {
+			if err := c.set.Set(name, value); err != nil {
+				return fmt.Errorf("the flag -%s=%s in it: %w", name, value, err)
+			}
+		}
+	}
+	return nil
 }
 
 // viewGo is `cpor view` of a trace of a Go test or program: files are the trace and, if it

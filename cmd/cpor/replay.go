@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cpor/engine"
@@ -40,7 +42,7 @@ func (e *env) replay(c *runConfig, m *frontend.Program) int {
 			return e.mistake("run", "-trace: %v", err)
 		}
 		defer out.cleanUp()
-		c.trailed(m, &out)
+		c.prepare(m, &out)
 		_, traceErr = out.write([]finding{f})
 	}
 	return e.print(false, func(b *bytes.Buffer) error {
@@ -121,9 +123,18 @@ func (c *runConfig) judged(m *frontend.Program) (f finding, shown *temporal.Coun
 	return f, shown, why, nil
 }
 
-// trailed makes a file of -trace one in the format of the language's own tool if its
-// name ends so.
-func (c *runConfig) trailed(m *frontend.Program, t *traceFile) {
+// notKept are the front ends' flags that a trace does not need: they ask for an execution.
+var notKept = []string{"replay", frontend.FormulaFlag.Name}
+
+// prepare says what a file of -trace has to tell of the model. A file whose name ends in .trail is
+// in the format of the language's own tool.
+func (c *runConfig) prepare(m *frontend.Program, t *traceFile) {
+	t.params, t.flags = map[string]string{}, maps.Clone(c.own)
+	for name, v := range m.Params {
+		t.params[name] = fmt.Sprint(v)
+	}
+	maps.Copy(t.params, c.params)
+	maps.DeleteFunc(t.flags, func(name, _ string) bool { return slices.Contains(notKept, name) })
 	if m.WriteTrail != nil && strings.EqualFold(filepath.Ext(c.trace), ".trail") {
 		t.trail = m
 	}

@@ -18,6 +18,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/checkpoint"
 	"cpor/engine/cluster"
+	"cpor/engine/temporal"
 	"cpor/frontend"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
@@ -433,7 +434,7 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 			return e.mistake("run", "-trace: %v", err)
 		}
 		defer out.cleanUp()
-		c.trailed(m, &out)
+		c.prepare(m, &out)
 	}
 	if c.sarif != "" {
 		file, err := openTrace(c.sarif, c.file)
@@ -707,6 +708,8 @@ type traceFile struct {
 	created bool // by us, and empty
 	// trail is whose traces are written in the format of the language's own tool; nil for others.
 	trail *frontend.Program
+	// params and flags are what the model was loaded with; they are part of the file.
+	params, flags map[string]string
 }
 
 // openTrace makes sure, before a search that may take long, that the trace can
@@ -744,8 +747,12 @@ func (t *traceFile) write(found []finding) ([]string, error) {
 			}
 			w = trail
 		case f.Account != nil:
+			if x, ok := f.Account.(*temporal.Counterexample); ok {
+				x.Record.Params, x.Record.Flags = t.params, t.flags
+			}
 			w = f.Account
 		case f.record != nil:
+			f.record.Params, f.record.Flags = t.params, t.flags
 			w = f.record
 		default:
 			continue

@@ -147,14 +147,16 @@ func shortPos(p system.Pos) string { return fmt.Sprintf("%d:%d", p.Line, p.Col) 
 
 // jsonCounterexample is the object that is in the command's JSON.
 type jsonCounterexample struct {
-	Kind     string        `json:"kind"`
-	Message  string        `json:"message"`
-	Pos      string        `json:"pos"`
-	Property string        `json:"property"`
-	Formula  string        `json:"formula"`
-	Part     string        `json:"part"`
-	Initial  int           `json:"initial"`
-	Trace    []trace.Event `json:"trace"`
+	Params   map[string]string `json:"params,omitempty"` // as in trace.Record
+	Flags    map[string]string `json:"flags,omitempty"`
+	Kind     string            `json:"kind"`
+	Message  string            `json:"message"`
+	Pos      string            `json:"pos"`
+	Property string            `json:"property"`
+	Formula  string            `json:"formula"`
+	Part     string            `json:"part"`
+	Initial  int               `json:"initial"`
+	Trace    []trace.Event     `json:"trace"`
 	// index into trace of the loop's first step; len(trace) if it stutters, -1 if the
 	// continuation does not matter
 	Loop         int      `json:"loop"`
@@ -167,6 +169,7 @@ type jsonCounterexample struct {
 func (x *Counterexample) MarshalJSON() ([]byte, error) {
 	_, _, loop := x.Lasso()
 	j := jsonCounterexample{
+		Params: x.Record.Params, Flags: x.Record.Flags,
 		Kind: "ltl", Message: x.Property.Called() + " does not hold",
 		Pos:      trace.PosString(x.Property.Pos),
 		Property: x.Property.Name, Formula: x.Property.Text, Part: x.Part.String(),

@@ -2,25 +2,34 @@
 
 import { h, svg } from "./dom.js";
 
+// SMALLEST is how many pixels at least a unit of the drawing has when it is opened.
+const SMALLEST = 0.8;
+const LARGEST = 1.5; // and at most
+
 export class Canvas {
   constructor(id, label) {
-    this.svg = svg("svg", { class: "graph", id, role: "img", "aria-label": label, tabindex: 0 });
+    this.svg = svg("svg", { class: "graph", id, role: "group", "aria-label": `${label}; arrow keys move it, + and − zoom`, tabindex: 0 });
     this.el = this.svg;
-    this.whole = [200, 120];
-    const button = (title, text, f) => h("button", { type: "button", title, onclick: f }, text);
-    this.buttons = h("span", { class: "group" }, button("nearer (+)", "+", () => this.zoom(1 / 1.3)), button("farther (−)", "−", () => this.zoom(1.3)), button("all (0)", "all", () => this.fit()));
+    this.whole = [0, 0, 200, 120];
+    const button = (title, text, f) => h("button", { type: "button", title, "aria-label": title, onclick: f }, text);
+    this.buttons = h("span", { class: "group" }, button("nearer (+)", "+", () => this.zoom(1 / 1.3)), button("farther (−)", "−", () => this.zoom(1.3)), button("all (0)", "all", () => this.all()));
     this.svg.addEventListener("wheel", (e) => {
       e.preventDefault();
       this.zoom(e.deltaY > 0 ? 1.15 : 1 / 1.15, e);
     }, { passive: false });
     let drag = null;
-    this.svg.addEventListener("pointerdown", (e) => { drag = [e.clientX, e.clientY, ...this.box]; });
+    this.svg.addEventListener("pointerdown", (e) => { drag = this.box ? [e.clientX, e.clientY, ...this.box] : null; });
     window.addEventListener("pointerup", () => { drag = null; });
     this.svg.addEventListener("pointermove", (e) => {
       if (!drag) return;
-      const f = Math.max(this.box[2] / this.svg.clientWidth, this.box[3] / this.svg.clientHeight);
+      const f = this.scale();
       this.view([drag[2] - (e.clientX - drag[0]) * f, drag[3] - (e.clientY - drag[1]) * f, this.box[2], this.box[3]]);
     });
+  }
+
+  // scale returns how many units a pixel has.
+  scale() {
+    return Math.max(this.box[2] / (this.svg.clientWidth || 1), this.box[3] / (this.svg.clientHeight || 1));
   }
 
   onKey(e) {
@@ -29,7 +38,7 @@ export class Canvas {
     switch (e.key) {
       case "+": this.zoom(1 / 1.3); return true;
       case "-": this.zoom(1.3); return true;
-      case "0": this.fit(); return true;
+      case "0": this.all(); return true;
       case "ArrowLeft": move(-0.1, 0); return true;
       case "ArrowRight": move(0.1, 0); return true;
       case "ArrowUp": move(0, -0.1); return true;
@@ -38,11 +47,28 @@ export class Canvas {
     return false;
   }
 
-  // fit shows everything; what is larger than the most that is given, only its beginning.
-  fit(mostWidth = Infinity, mostHeight = Infinity) {
-    const [w, ht] = this.whole;
-    const f = Math.min(1, Math.max(mostWidth / w, mostHeight / ht));
-    this.view([0, 0, Math.max(w * f, 200), Math.max(ht * f, 120)]);
+  // all shows everything, however small.
+  all() {
+    const [x, y, w, ht] = this.whole;
+    this.view([x, y, Math.max(w, 200), Math.max(ht, 120)]);
+  }
+
+  // open shows everything if it can be recognized then, or else what is around a place, from the
+  // top.
+  open(x = this.whole[0] + this.whole[2] / 2) {
+    const [left, top, w, ht] = this.whole;
+    const wide = this.svg.clientWidth || 900, tall = this.svg.clientHeight || 420;
+    const width = Math.min(Math.max(w, wide / LARGEST), wide / SMALLEST);
+    const height = Math.min(Math.max(ht, tall / LARGEST), tall / SMALLEST);
+    this.view([width < w ? Math.max(left, Math.min(left + w - width, x - width / 2)) : left + (w - width) / 2, top, width, height]);
+  }
+
+  // show moves a place into the picture.
+  show(x, y) {
+    if (!this.box) return;
+    const [left, top, w, ht] = this.box;
+    const inside = x > left + 20 && x < left + w - 20 && y > top + 20 && y < top + ht - 20;
+    if (!inside) this.view([x - w / 2, y - ht / 2, w, ht]);
   }
 
   view(box) {

@@ -30,10 +30,20 @@ class Page {
     const tabs = document.getElementById("tabs");
     if (Object.keys(this.views).length > 1) {
       for (const [name, v] of Object.entries(this.views)) {
-        v.tab = h("button", { type: "button", role: "tab", id: `tab-${name}`, onclick: () => this.go({ view: name, ...v.view.address() }) }, v.title);
+        v.tab = h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "main", onclick: () => this.go({ view: name, ...v.view.address() }) }, v.title);
         tabs.append(v.tab);
       }
     }
+    tabs.hidden = !tabs.children.length;
+    tabs.addEventListener("keydown", (e) => { // as is usual for tabs
+      const list = [...tabs.children];
+      const to = list.indexOf(document.activeElement) + { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+      if (!list[to]) return;
+      list[to].focus();
+      list[to].click();
+      e.preventDefault();
+      e.stopPropagation();
+    });
     replace(document.getElementById("main"), Object.values(this.views).map((v) => v.view.el));
     document.getElementById("title").textContent = info.title;
     document.title = `${info.title} – cpor`;
@@ -58,7 +68,7 @@ class Page {
     this.view = name;
     for (const [n, v] of Object.entries(this.views)) {
       v.view.el.hidden = n !== name;
-      v.tab?.setAttribute("aria-selected", n === name);
+      v.tab?.setAttribute("aria-selected", String(n === name));
     }
   }
 

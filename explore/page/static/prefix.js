@@ -14,7 +14,7 @@ export class PrefixView {
   constructor(page) {
     this.page = page;
     this.stats = h("p", { class: "stats", id: "prefixstats" });
-    this.detail = h("div", { class: "detail", id: "prefixdetail" });
+    this.detail = h("div", { class: "detail", id: "prefixdetail", tabindex: 0, role: "region", "aria-label": "the selected event" });
     this.canvas = new Canvas("prefixcanvas", "the prefix of the unfolding");
     this.el = h("section", { class: "graphing", id: "prefix" },
       h("div", { class: "toolbar" }, this.canvas.buttons), this.stats, legend(),
@@ -32,10 +32,10 @@ export class PrefixView {
     const p = this.p;
     this.stats.textContent = (p.complete ? `The complete prefix: ${plural(p.events.length, "event")}` : `The first ${count(p.events.length)} events`) +
       `, ${count(p.events.filter((e) => e.cut).length)} of them cut-off, ${plural(p.conds.length, "condition")}.`;
-    replace(this.detail, h("p", { class: "note" }, "Click an event to see what happened before it, and the state after that."));
-    this.canvas.whole = [p.width, p.height + 16];
+    replace(this.detail, h("p", { class: "note" }, "Click an event, or choose one with Tab and Enter, to see what happened before it, and the state after that."));
+    this.canvas.whole = [0, 0, p.width, p.height + 16];
     this.draw();
-    this.canvas.fit(900, 420);
+    this.canvas.open(0);
   }
 
   onKey(e) {
@@ -62,11 +62,20 @@ export class PrefixView {
     }
     p.events.forEach((e, i) => {
       const cls = `event${e.violation ? " bad" : e.cut ? " cutoff" : ""}${past ? (past.has(i) ? (i === this.selected ? " selected" : " past") : " apart") : ""}`;
-      parts.push(svg("g", { class: cls, "data-event": i, onclick: () => this.select(i) }, svg("title", {}, this.title(i)),
+      parts.push(svg("g", { class: cls, "data-event": i, role: "button", tabindex: 0, "aria-label": this.title(i), "aria-pressed": String(i === this.selected), onclick: () => this.select(i), onkeydown: (k) => this.pressed(k, i) }, svg("title", {}, this.title(i)),
         svg("rect", { x: e.x, y: e.y, width: e.w, height: BOX, rx: 3 }), svg("text", { x: e.x + 8, y: e.y + 16 }, e.short),
         e.cut ? svg("text", { class: "cutnote", x: e.x + 2, y: e.y + BOX + 12 }, e.cut) : null));
     });
     replace(this.canvas.svg, parts);
+  }
+
+  // pressed selects an event by the keyboard.
+  pressed(e, i) {
+    if (e.key !== "Enter" && e.key !== " ") return;
+    this.select(i);
+    this.canvas.svg.querySelector(`[data-event="${i}"]`)?.focus();
+    e.preventDefault();
+    e.stopPropagation();
   }
 
   title(i) {
@@ -78,7 +87,7 @@ export class PrefixView {
     this.selected = this.selected === i ? undefined : i;
     this.draw();
     if (this.selected === undefined) {
-      replace(this.detail, h("p", { class: "note" }, "Click an event to see what happened before it, and the state after that."));
+      replace(this.detail, h("p", { class: "note" }, "Click an event, or choose one with Tab and Enter, to see what happened before it, and the state after that."));
       return;
     }
     attempt(async () => {
@@ -98,7 +107,7 @@ export class PrefixView {
 }
 
 function legend() {
-  const item = (shape, text) => h("span", { class: "key" }, svg("svg", { viewBox: "0 0 34 20", width: 34, height: 20 }, shape), text);
+  const item = (shape, text) => h("span", { class: "key" }, svg("svg", { viewBox: "0 0 34 20", width: 34, height: 20, "aria-hidden": "true" }, shape), text);
   return h("p", { class: "legend" },
     item(svg("g", { class: "event" }, svg("rect", { x: 2, y: 3, width: 30, height: 14, rx: 3 })), "event"),
     item(svg("g", { class: "event cutoff" }, svg("rect", { x: 2, y: 3, width: 30, height: 14, rx: 3 })), "cut-off"),

@@ -10,6 +10,8 @@ export function words(text) {
   return [...text.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map((m) => m[0].replace(/"([^"]*)"|'([^']*)'/g, "$1$2"));
 }
 
+const CHARTED = 1; // the seconds after which a search has charts
+
 const charts = [
   { name: "states", title: "states", of: (s) => s.states, show: short, counted: "states" },
   { name: "executions", title: "executions", of: (s) => s.executions, show: short, counted: "executions" },
@@ -37,15 +39,16 @@ export class SearchView {
     this.start = h("button", { type: "submit", id: "start", class: "primary" }, "start");
     this.stop = h("button", { type: "button", id: "stop", onclick: () => attempt(() => post("stop", {})) }, "stop");
     this.status = h("div", { class: "status", id: "status", role: "status" });
+    this.found = h("div", { class: "result", id: "found" });
     this.charts = h("div", { class: "charts" });
     this.result = h("div", { class: "result", id: "result" });
-    this.covered = h("div", { class: "covered", id: "covered", hidden: true });
+    this.covered = h("div", { class: "covered", id: "covered", hidden: true, tabindex: 0, role: "region", "aria-label": "how often each line was executed" });
     this.el = h("section", { class: "searching", id: "search" },
       h("form", { class: "panel form", onsubmit: (e) => { e.preventDefault(); this.begin(); } },
         h("label", { for: "kind" }, "search"), this.kind, this.summary,
         h("label", { for: "flags" }, "further flags, as of cpor run"), this.flags, this.hereLabel,
         h("div", { class: "buttons" }, this.start, this.stop)),
-      h("div", { class: "panel" }, this.status, this.charts, this.result), this.covered);
+      h("div", { class: "panel" }, this.status, this.found, this.charts, this.result), this.covered);
     this.describe();
   }
 
@@ -107,7 +110,8 @@ export class SearchView {
     this.stop.disabled = !s?.running;
     this.start.disabled = Boolean(s?.running);
     if (!s) {
-      replace(this.status, h("p", { class: "note" }, "No search has been started."));
+      replace(this.status, h("p", { class: "note" }, "No search has been started: choose one and press ", h("b", {}, "start"), " (or Enter in the field for flags)."));
+      replace(this.found);
       replace(this.charts);
       replace(this.result);
       return;
@@ -118,9 +122,10 @@ export class SearchView {
     if (!s.running && s.verdict === "pass" && s.from) text = `${s.name}: ✓ no violation from this state on; everything was covered`;
     replace(this.status, h("p", { class: `verdict ${s.running ? "running" : s.verdict}` }, text),
       s.from ? h("p", { class: "note" }, `It began in the state after ${plural(s.from.steps.length, "step")}.`) : null);
-    replace(this.charts, charts.filter((c) => !c.counted || s.counts.includes(c.counted)).map((c) => chart(c, s.samples)));
+    replace(this.found, s.found.length ? [h("h2", {}, "Found"), s.found.map((t, i) => h("button", { type: "button", class: "found", onclick: () => this.page.go({ view: "execution", found: i }) }, `✗ ${t}`))] : null);
+    // Of a search that ends at once there is nothing to see in a chart.
+    replace(this.charts, (last?.seconds ?? 0) < CHARTED ? [] : charts.filter((c) => !c.counted || s.counts.includes(c.counted)).map((c) => chart(c, s.samples)));
     replace(this.result,
-      s.found.length ? h("div", {}, h("h2", {}, "Found"), s.found.map((t, i) => h("button", { type: "button", class: "found", onclick: () => this.page.go({ view: "execution", found: i, step: 100000 }) }, `✗ ${t}`))) : null,
       s.figures.length ? h("dl", { class: "figures" }, s.figures.flatMap((f) => [h("dt", {}, f.label), h("dd", {}, f.text)])) : null,
       last && s.running ? h("p", { class: "note", id: "forecast" }, `${last.seconds.toFixed(1)} s${s.forecast ? `, ${s.forecast}` : ""}`) : null);
   }

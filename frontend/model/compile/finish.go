@@ -1,10 +1,13 @@
 package compile
 
 import (
-	"cpor/frontend/model/resolve"
+	"fmt"
 	"math/bits"
 	"slices"
 	"sort"
+	"strings"
+
+	"cpor/frontend/model/resolve"
 )
 
 func sortWatched(w []Watch) {
@@ -108,6 +111,30 @@ func (g *gen) finish() {
 		}
 	}
 	p.Cover.finish(p, unused)
+	p.tellApart()
+}
+
+// tellApart adds the line of its declaration to the name of each local variable that hides another
+// one, or is hidden: people see both values in a trace.
+func (p *Program) tellApart() {
+	same := map[*Var]bool{}
+	for i := range p.Points {
+		named := map[string]*Var{}
+		for _, v := range p.Points[i].alive {
+			if other := named[v.Name]; other != nil && v.obj != nil {
+				same[v], same[other] = true, true
+			}
+			named[v.Name] = v
+		}
+	}
+	for v := range same {
+		if v.obj == nil || v.obj.Pos < 0 {
+			continue
+		}
+		end := strings.IndexAny(v.Name+".", ".[")
+		line, _ := p.Source.Position(v.obj.Pos)
+		v.Name = fmt.Sprintf("%s (line %d)%s", v.Name[:end], line, v.Name[end:])
+	}
 }
 
 // resolve replaces labels by places in the code, and numbers registers: those of the k constants
