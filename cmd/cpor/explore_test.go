@@ -134,15 +134,16 @@ func TestPage(t *testing.T) {
 			Arrows []struct{}
 			Path   *struct{}
 		}
-		fetch(t, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=true", file), "GET",
-			"/api/document?n=0", "", &d)
+		// The file has the constant, unless the command line gives another value.
+		fetch(t, startPage(t, dir, "view", "-no-browser", file), "GET", "/api/document?n=0", "", &d)
 		if len(d.Notes) != 0 || d.Path == nil || len(d.Next) != 3 || len(d.Arrows) != 4 {
-			t.Errorf("with the constant: %+v", d)
+			t.Errorf("with the constant of the file: %+v", d)
 		}
 		d.Path, d.Notes = nil, nil
-		fetch(t, startPage(t, dir, "view", "-no-browser", file), "GET", "/api/document?n=0", "", &d)
+		fetch(t, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=false", file), "GET",
+			"/api/document?n=0", "", &d)
 		if len(d.Notes) != 1 || d.Path != nil || len(d.Arrows) != 4 {
-			t.Errorf("without the constant: %+v", d)
+			t.Errorf("with another constant: %+v", d)
 		}
 	})
 	t.Run("go trace", func(t *testing.T) {

@@ -122,8 +122,8 @@ export class GraphView {
 
   // search finds the states with all of the texts, and selects the next (1) or the one before (-1).
   search(direction) {
-    const terms = this.find.value.toLowerCase().split(",").map((t) => t.trim().replace(/\s*==?\s*/, " = ")).filter(Boolean);
-    const has = (text, term) => (term.includes(" = ") ? text === term || text.startsWith(`${term} `) : text.includes(term));
+    const terms = this.find.value.toLowerCase().split(",").map((t) => t.trim().replace(/\s*==?\s*/, " = ").replace(/\bat (\d+)$/, "at = $1:")).filter(Boolean);
+    const has = (text, term) => (/\bat = \d+:$/.test(term) ? text.includes(term) : term.includes(" = ") ? text === term || text.startsWith(`${term} `) : text.includes(term));
     this.found = terms.length ? this.g.nodes.flatMap((n, i) => {
       const texts = this.texts[i].map((t) => t.toLowerCase());
       if (n.violation) texts.push(n.violation.toLowerCase());

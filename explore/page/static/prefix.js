@@ -62,7 +62,7 @@ export class PrefixView {
     }
     p.events.forEach((e, i) => {
       const cls = `event${e.violation ? " bad" : e.cut ? " cutoff" : ""}${past ? (past.has(i) ? (i === this.selected ? " selected" : " past") : " apart") : ""}`;
-      parts.push(svg("g", { class: cls, "data-event": i, role: "button", tabindex: 0, "aria-label": this.title(i), "aria-pressed": String(i === this.selected), onclick: () => this.select(i), onkeydown: (k) => this.pressed(k, i) }, svg("title", {}, this.title(i)),
+      parts.push(svg("g", { class: cls, "data-event": i, role: "button", tabindex: 0, "aria-label": `${e.short} ${e.cut ?? ""} ${this.title(i)}`, "aria-pressed": String(i === this.selected), onclick: () => this.select(i), onkeydown: (k) => this.pressed(k, i) }, svg("title", {}, this.title(i)),
         svg("rect", { x: e.x, y: e.y, width: e.w, height: BOX, rx: 3 }), svg("text", { x: e.x + 8, y: e.y + 16 }, e.short),
         e.cut ? svg("text", { class: "cutnote", x: e.x + 2, y: e.y + BOX + 12 }, e.cut) : null));
     });
