@@ -141,8 +141,7 @@ func (c *chart) message(i int, m Message) {
 		c.Group(`class="message"`)
 		c.Title(fmt.Sprintf("%s: %s, from one thread to the other in step %d", m.Channel,
 			m.Value, i+1))
-		c.Line(from, y[i], to, y[i], `stroke="#1f6feb"`, `stroke-width="1.5"`,
-			`marker-end="url(#arrow)"`)
+		c.arrow(from, y[i], to, y[i])
 		c.Gend()
 	case !m.Sent: // drawn where it was sent
 	case m.Other < 0:
@@ -153,8 +152,18 @@ func (c *chart) message(i int, m Message) {
 		c.Group(`class="message"`)
 		c.Title(fmt.Sprintf("%s by %s: %s, step %d to step %d", m.Channel, e.Thread,
 			m.Value, i+1, m.Other+1))
-		c.Line(x[e.Step.Thread], y[i], x[c.r.Events[m.Other].Step.Thread], y[m.Other],
-			`stroke="#1f6feb"`, `stroke-width="1.5"`, `marker-end="url(#arrow)"`)
+		c.arrow(x[e.Step.Thread], y[i], x[c.r.Events[m.Other].Step.Thread], y[m.Other])
 		c.Gend()
 	}
+}
+
+// arrow draws an arrow from one lifeline to another. It runs down at the left of the first, where
+// no text is, and crosses over in the gap above the step at its end, so it crosses no text.
+func (c *chart) arrow(x1, y1, x2, y2 int) {
+	gap := y2 - chartRow*3/4
+	d := fmt.Sprintf("M%d,%d h-8 V%d H%d V%d", x1, y1, gap, x2, y2-5)
+	if y1 == y2 { // within a step
+		d = fmt.Sprintf("M%d,%d V%d H%d V%d", x1, y1-4, gap, x2, y2)
+	}
+	c.Path(d, `fill="none"`, `stroke="#1f6feb"`, `stroke-width="1.5"`, `marker-end="url(#arrow)"`)
 }

@@ -521,6 +521,8 @@ func TestBrowser(t *testing.T) {
 			b.press(kb.ArrowDown)
 		}
 		b.waitText(".row.fold", "times more")
+		b.press(kb.ArrowDown)
+		b.press(kb.ArrowUp)
 		b.picture("long")
 		b.click(".unfold")
 		b.wait("!document.querySelector('.row.fold')", "the run unfolds")

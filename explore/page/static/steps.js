@@ -281,6 +281,12 @@ export class Steps {
         continue;
       }
       const x2 = left(t) + (right ? 4 : t.folded ? 14 : t.width - 12);
+      const between = Math.abs(shown.indexOf(f) - shown.indexOf(t)) - 1;
+      if (between > 0) { // past other columns: above the line where it ends, so that it crosses no text
+        const lane = right ? x1 + 6 : x1 - 10, top = line(m.to) * ROW + (y2 > y1 ? 0 : ROW), end = right ? x2 - 8 : x2 + 12;
+        parts.push(svg("path", { class: "message", d: `M${x1},${y1} H${lane} V${top} H${end} V${y2} H${x2}`, "marker-end": "url(#tip)" }, svg("title", {}, m.text || "message")));
+        continue;
+      }
       parts.push(svg("path", { class: "message", d: `M${x1},${y1} C${x1 + (right ? 26 : -26)},${y1} ${x2 + (right ? -26 : 26)},${y2} ${x2},${y2}`, "marker-end": "url(#tip)" }, svg("title", {}, m.text || "message")));
     }
     if (this.hovered !== null) {
