@@ -126,6 +126,21 @@ var Bounds = []struct{ Name, What string }{
 	{"ends/else", "it never matters that a send or a receive is disabled"},
 }
 
+// Asking are the sabotages of what constructs that ask about all processes look at, and of the
+// bounds where they are used (frontend/promela/machine), which the comparison of searches and with
+// brute force must find:
+//
+//	go test -tags sabotage ./frontend/promela/machine -run Sabotage
+var Asking = []struct{ Name, What string }{
+	{"timeout/blind", "timeout looks at nothing"},
+	{"timeout/or", "a || b needs timeout if a does"},
+	{"timeout/never", "nobody takes an else"},
+	{"trace/events", "nobody else causes events"},
+	{"trace/place", "an event changes nothing"},
+	{"priority/blind", "a process of low priority does not look at those above it"},
+	{"enabled/blind", "enabled looks at nothing"},
+}
+
 // Merging are the sabotages of merged semantics (frontend/promela/machine), which its comparison
 // with pure semantics must find:
 //

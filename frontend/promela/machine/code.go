@@ -8,6 +8,7 @@ import (
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // coder compiles expressions and edges to functions.
@@ -78,8 +79,10 @@ func (c *coder) expr(x program.Expr) eval {
 		}
 		return func(m *Machine) int32 {
 			if t := int(y(m)); t >= 0 && t < m.n {
+				m.touch(m.sys.locControl(t), false)
 				return int32(m.words[m.base[t]] >> prioShift & 0xff)
 			}
+			m.touch(m.sys.locProcesses(), false)
 			return 0
 		}
 	case *program.At:
@@ -211,8 +214,14 @@ func (m *Machine) progress() bool {
 // askEnabled is enabled(u) in an expression.
 func (m *Machine) askEnabled(u int) int32 {
 	if u < 0 || u >= m.n || m.depth > 0 {
+		m.touch(m.sys.locProcesses(), false)
 		return 0
 	}
+	if sabotage.Is("enabled/blind") {
+		before := len(m.acc)
+		defer func() { m.acc = m.acc[:before] }()
+	}
+	m.touch(m.sys.locControl(u), false)
 	t, fb, proc, at := m.t, m.fb, m.proc, m.at
 	opts := m.opts
 	m.opts = nil

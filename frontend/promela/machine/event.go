@@ -6,6 +6,7 @@ import (
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // A trace or notrace assertion is an automaton of events, sends and receives. It moves with each
@@ -36,6 +37,7 @@ func (m *Machine) event(kind program.Kind, id int32, field fields, pos syntax.Po
 	if !in {
 		return
 	}
+	m.touch(m.sys.locTrace(), !sabotage.Is("trace/place"))
 	at := int(m.words[0] >> traceShift & 0xffff)
 	var taken *edge
 	for _, e := range t.proc.states[at].edges {

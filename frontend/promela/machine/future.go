@@ -50,20 +50,27 @@ const (
 const maxVars = 16
 
 type futures struct {
-	first  int         // the location of the number of processes
-	states [][]reach   // by process type and control state
+	first int // the location of the number of processes
+	table
+	quiet *table // while timeout is false, see asking.go
+
 	chans  int         // the bit of the first global channel's first use
 	vars   int         // that of the first channel variable's
 	number map[int]int // by location of a global channel: its number
 	plain  [][]bool    // by process type and control state: see ends.go
 	props  []dependence
 
-	width        int       // of a set, in words
-	next, starts [][][]int // by type and state: the states that follow, and the types started
-	// By process type whose indices depend on _pid, and number of the process: its states.
-	numbered [][]func() []reach
+	width int // of a set, in words
 
 	numbers numbers
+}
+
+// table has what processes may do.
+type table struct {
+	states       [][]reach // by process type and control state
+	next, starts [][][]int // likewise: the states that follow, and the types started
+	// By process type whose indices depend on _pid, and number of the process: its states.
+	numbered [][]func() []reach
 }
 
 // maxNumbered is how many words the sets of a process may take that is analyzed by itself.
@@ -117,25 +124,14 @@ func (s *System) analyse() *futures {
 	f.vars = f.chans + uses*len(s.prog.Globals.Chans)
 	f.width = (f.vars+uses*maxVars)/64 + 1
 	c := &coder{sys: s}
-	f.next, f.starts = make([][][]int, len(s.procs)), make([][][]int, len(s.procs))
-	f.numbered = make([][]func() []reach, len(s.procs))
 	for _, t := range s.procs {
 		f.plain = append(f.plain, s.plainStates(t.Proc))
-		a := f.accessor(s, t, anyPid)
-		f.states = append(f.states, a.all())
-		f.next[t.Index], f.starts[t.Index] = a.next, a.started
-		if a.asksPid && len(t.states)*f.width <= maxNumbered {
-			for pid := range program.MaxProcesses {
-				f.numbered[t.Index] = append(f.numbered[t.Index], sync.OnceValue(
-					func() []reach { return f.ofProcess(s, t, pid) }))
-			}
-		}
 	}
-	for more := true; more; {
-		more = false
-		for p := range f.states {
-			more = f.join(s, p, f.states[p]) || more
-		}
+	f.tabulate(s, &f.table)
+	f.quiet = &f.table
+	if s.waits || s.strict || s.trace != nil || s.prog.UsesPriority {
+		f.quiet = new(table)
+		f.tabulate(s, f.quiet)
 	}
 	for _, p := range s.prog.Props {
 		f.props = append(f.props, s.dependence(c, p.X))
@@ -143,30 +139,54 @@ func (s *System) analyse() *futures {
 	return f
 }
 
+// tabulate fills a table.
+func (f *futures) tabulate(s *System, b *table) {
+	b.next, b.starts = make([][][]int, len(s.procs)), make([][][]int, len(s.procs))
+	b.numbered = make([][]func() []reach, len(s.procs))
+	for _, t := range s.procs {
+		a := f.accessor(s, b, t, anyPid)
+		b.states = append(b.states, a.all())
+		b.next[t.Index], b.starts[t.Index] = a.next, a.started
+		if a.asksPid && len(t.states)*f.width <= maxNumbered {
+			for pid := range program.MaxProcesses {
+				b.numbered[t.Index] = append(b.numbered[t.Index], sync.OnceValue(
+					func() []reach { return f.ofProcess(s, b, t, pid) }))
+			}
+		}
+	}
+	for more := true; more; {
+		more = false
+		for p := range b.states {
+			more = f.join(s, b, p, b.states[p]) || more
+		}
+	}
+}
+
 // join adds to the sets of the states of a process type those of what follows, once.
-func (f *futures) join(s *System, p int, list []reach) (more bool) {
+func (f *futures) join(s *System, b *table, p int, list []reach) (more bool) {
 	for i := len(list) - 1; i >= 0; i-- {
-		for _, to := range f.next[p][i] {
+		for _, to := range b.next[p][i] {
 			more = list[i].add(&list[to]) || more
 		}
-		for _, q := range f.starts[p][i] {
-			more = list[i].add(f.asOther(&f.states[q][s.procs[q].Start])) || more
+		for _, q := range b.starts[p][i] {
+			more = list[i].add(f.asOther(&b.states[q][s.procs[q].Start])) || more
 		}
 	}
 	return more
 }
 
 // ofProcess analyzes the process of a type with a number.
-func (f *futures) ofProcess(s *System, t *proctype, pid int) []reach {
-	list := f.accessor(s, t, pid).all()
-	for f.join(s, t.Index, list) {
+func (f *futures) ofProcess(s *System, b *table, t *proctype, pid int) []reach {
+	list := f.accessor(s, b, t, pid).all()
+	for f.join(s, b, t.Index, list) {
 	}
 	return list
 }
 
 // accessor returns what collects the accesses of a process type, or of its process with a number.
-func (f *futures) accessor(s *System, t *proctype, pid int) *accessor {
-	return &accessor{f: f, s: s, c: &coder{sys: s}, t: t, inside: s.inside(t.Proc), pid: pid}
+func (f *futures) accessor(s *System, b *table, t *proctype, pid int) *accessor {
+	return &accessor{f: f, s: s, c: &coder{sys: s}, t: t, inside: s.inside(t.Proc), pid: pid,
+		quiet: b != &f.table}
 }
 
 // all returns what happens at each control state itself, and keeps what follows.
@@ -179,7 +199,7 @@ func (a *accessor) all() []reach {
 		a.state(st, i == a.t.End)
 		list[i] = a.out
 		a.started[i] = a.starts
-		for _, e := range edgesOf(st) {
+		for _, e := range a.edges(st) {
 			for _, to := range []*program.State{e.To, e.Inner} {
 				if to != nil {
 					a.next[i] = append(a.next[i], to.ID)
@@ -202,6 +222,15 @@ func edgesOf(s *program.State) []*program.Edge {
 	return out
 }
 
+// edges returns the edges that may be taken at a state.
+func (a *accessor) edges(st *program.State) []*program.Edge {
+	all := edgesOf(st)
+	if a.quiet {
+		all = slices.DeleteFunc(all, waitsForTimeout)
+	}
+	return all
+}
+
 // anyPid stands for the number of a process where that is not known.
 const anyPid = -1
 
@@ -215,6 +244,7 @@ type accessor struct {
 	starts []int // process types that are started
 	inside map[*program.State]bool
 	ends   bool // sends and receives of the state use ends of channels
+	quiet  bool // timeout is false, and no deadlock is near: see asking.go
 
 	pid           int // the number of the process, or anyPid
 	asksPid       bool
@@ -233,7 +263,16 @@ func (a *accessor) state(st *program.State, final bool) {
 		a.out.read(a.f.first)
 		a.out.write(a.f.first)
 	}
-	for _, e := range edgesOf(st) {
+	if a.s.prog.UsesPriority {
+		a.outranked()
+		if final {
+			a.out.write(int(a.s.locAbove()))
+		}
+	}
+	if !a.quiet && (final || a.t.states[st.ID].end) {
+		a.ending()
+	}
+	for _, e := range a.edges(st) {
 		a.edge(e)
 		for _, g := range e.Guards {
 			a.ends = false
@@ -247,6 +286,11 @@ func (a *accessor) state(st *program.State, final bool) {
 
 func (a *accessor) edge(e *program.Edge) {
 	eachExpr(e, a.expr)
+	if a.s.events(e) {
+		at := int(a.s.locTrace())
+		a.out.read(at)
+		a.out.write(at)
+	}
 	if e.Place != nil {
 		a.store(e.Place)
 	}
@@ -390,6 +434,9 @@ func (a *accessor) expr(x program.Expr) {
 			a.out.read(a.f.first)
 			a.out.write(a.f.first)
 			a.out.write(a.f.first + bitRuns)
+			if x.Priority != nil || x.Proc.Priority != nil {
+				a.out.write(int(a.s.locAbove()))
+			}
 			a.starts = append(a.starts, x.Proc.Index)
 			for _, v := range x.Proc.Syms {
 				a.expr(v.Init)
@@ -402,10 +449,7 @@ func (a *accessor) expr(x program.Expr) {
 		case *program.Poll:
 			a.channel(x.Ch, false)
 		case *program.Call:
-			a.out.read(a.f.first)
-			for p := range a.s.procs {
-				a.out.read(a.f.first + bitLooks + p)
-			}
+			a.looksAround()
 		case *program.At:
 			a.out.read(a.f.first)
 			a.out.read(a.f.first + bitLooks + x.Proc.Index)
@@ -413,21 +457,23 @@ func (a *accessor) expr(x program.Expr) {
 			a.out.read(a.f.first)
 			a.out.read(a.f.first + bitLooks + x.Proc.Index)
 		case *program.Special:
-			if x.Name == "_nr_pr" {
+			switch {
+			case x.Name == "_nr_pr":
 				a.out.read(a.f.first)
 				a.out.read(a.f.first + bitNumber)
+			case x.Name == "timeout" && !a.quiet:
+				a.looksAround()
 			}
 		}
 	})
 }
 
 // ahead returns what thread t of the live state may still access.
-func (m *Machine) ahead(t int) *reach {
-	f := m.sys.futuresOf()
-	if of := f.numbered[m.types[t]]; of != nil {
+func (m *Machine) ahead(b *table, t int) *reach {
+	if of := b.numbered[m.types[t]]; of != nil {
 		return &of[t]()[m.pc(t)]
 	}
-	return &f.states[m.types[t]][m.pc(t)]
+	return &b.states[m.types[t]][m.pc(t)]
 }
 
 // Future implements [system.Futures].
@@ -441,7 +487,7 @@ func (m *Machine) Future(t int) *system.Footprint {
 	}
 	s := m.sys
 	a := s.futuresOf()
-	r := m.ahead(t)
+	r := m.ahead(&a.table, t)
 	if r.writing(a.first + bitMeets) {
 		// Its transitions do what the receivers do then.
 		all := reach{slices.Clone(r.reads), slices.Clone(r.writes)}
@@ -497,7 +543,10 @@ func (m *Machine) conflicts(t int, acc []system.Access, u int, unnumbered bool) 
 	if u >= m.n {
 		return false // not there: who starts it may be
 	}
-	r := m.ahead(u)
+	if m.sys.prog.UsesPriority && t < m.n && m.above(t, u) {
+		return !m.below(u, t)
+	}
+	r := m.ahead(m.sys.futuresOf().quiet, u)
 	first := m.sys.locProcesses()
 	for _, x := range acc {
 		id := m.channelAt(x.Loc)

@@ -27,6 +27,7 @@ func explore(s *System, states int) {
 				for _, a := range m.Accesses() {
 					m.LocName(a.Loc)
 					m.ValueString(a.Loc)
+					m.Internal(a.Loc)
 				}
 				if m.fatal {
 					return

@@ -9,7 +9,7 @@ import (
 // Irreducible implements system.Irreducible: it names what the model uses that depends on more
 // than accesses, and where.
 func (s *System) Irreducible(temporal bool) string {
-	if why := s.unlocated(true); why != "" {
+	if why := s.unlocated(true); why != "" && (temporal || s.unseen()) {
 		return why
 	}
 	if temporal {
@@ -20,6 +20,14 @@ func (s *System) Irreducible(temporal bool) string {
 		}
 	}
 	return ""
+}
+
+// unseen reports whether the model uses what no bound on what processes may still do takes into
+// account, for a search for violations and deadlocks (asking.go).
+func (s *System) unseen() bool {
+	p := s.prog
+	return s.claim != nil || p.UsesLast || s.sets || s.everywhere ||
+		p.UsesTimeout && (p.UsesEnabled || p.UsesPriority)
 }
 
 // unlocated names what the model uses that no location represents, and where, including timeout

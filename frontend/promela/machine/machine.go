@@ -8,6 +8,7 @@ import (
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // Budget is how many steps a process may take inside an atomic or a d_step before that counts as
@@ -565,6 +566,9 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 			return system.Outcome{Kind: system.Moved, Violation: m.viol}
 		}
 		s := &m.proc.states[m.pc(t)]
+		if m.sys.trace != nil && (s.final || s.end) {
+			m.touch(m.sys.locTrace(), false)
+		}
 		return system.Outcome{Kind: system.Blocked, AtEnd: (s.final || s.end) &&
 			(!m.sys.strict || m.notEmpty() == nil) && m.traced()}
 	}
@@ -687,11 +691,8 @@ func (m *Machine) otherMoves() bool {
 	}
 	t, viol, fatal, failed := m.t, m.viol, m.fatal, m.failed
 	is := no
-	for u := range m.n {
-		if u != t && m.enabled(u) {
-			is = yes
-			break
-		}
+	if m.someEnabled(func(u int) bool { return u != t }) {
+		is = yes
 	}
 	m.enter(t)
 	// A failure in a guard of another process is reported with that one's step.
@@ -700,6 +701,32 @@ func (m *Machine) otherMoves() bool {
 		m.moving = is
 	}
 	return is == yes
+}
+
+// someEnabled reports whether one of some processes can take a step. It shows what decides that:
+// where the first one is that can, and what its guards read; or that of all.
+func (m *Machine) someEnabled(of func(u int) bool) bool {
+	before := len(m.acc)
+	if sabotage.Is("timeout/blind") {
+		defer func() { m.acc = m.acc[:before] }()
+	}
+	for u := range m.n {
+		if !of(u) {
+			continue
+		}
+		m.touch(m.sys.locControl(u), false)
+		if !m.enabled(u) {
+			continue
+		}
+		if m.track {
+			m.acc = m.acc[:before]
+			m.touch(m.sys.locControl(u), false)
+			m.enabled(u)
+		}
+		return true
+	}
+	m.touch(m.sys.locProcesses(), false)
+	return false
 }
 
 // enabled reports whether a process can take a step, with timeout false. That process stays
@@ -721,19 +748,45 @@ func (m *Machine) permitted() bool {
 
 // outranked reports whether a process of a higher priority than t's can move.
 func (m *Machine) outranked(t int) bool {
-	mine := m.words[m.base[t]] >> prioShift & 0xff
+	before := len(m.acc)
 	for u := range m.n {
-		if u != t && m.words[m.base[u]]>>prioShift&0xff > mine {
-			m.enter(u)
-			m.collect()
-			if len(m.opts) > 0 {
-				m.enter(t)
-				return true
-			}
+		if !m.above(u, t) {
+			continue
 		}
+		m.touch(m.sys.locControl(u), false)
+		m.enter(u)
+		m.collect()
+		if len(m.opts) == 0 {
+			continue
+		}
+		if m.track {
+			m.acc = m.acc[:before]
+			m.touch(m.sys.locControl(u), false)
+			m.collect()
+		}
+		if sabotage.Is("priority/blind") {
+			m.acc = m.acc[:before]
+		}
+		m.enter(t)
+		return true
 	}
+	// One that is started may be above it, and the last one that has died may have been.
+	m.touch(m.sys.locAbove(), false)
 	m.enter(t)
 	return false
+}
+
+// touchAbove records the birth or the death of the entered process, if it can have been above
+// another one.
+func (m *Machine) touchAbove() {
+	if m.sys.prog.UsesPriority && m.words[m.fb]>>prioShift&0xff > 1 {
+		m.touch(m.sys.locAbove(), true)
+	}
+}
+
+// above reports whether a process has a higher priority than another one.
+func (m *Machine) above(u, t int) bool {
+	return m.words[m.base[u]]>>prioShift&0xff > m.words[m.base[t]]>>prioShift&0xff
 }
 
 // gather finds the enabled options of the process in its control state.
@@ -1093,6 +1146,7 @@ func (m *Machine) execute(o option) {
 		m.log = append(m.log, undo{word: -1})
 		m.notes.more = true
 		m.touch(m.sys.locProcesses(), true)
+		m.touchAbove()
 		for w := m.fb; w < m.end; w++ {
 			m.set(w, 0)
 		}
@@ -1331,6 +1385,7 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 	m.rebuild()
 	m.enter(m.n - 1)
 	m.touch(m.sys.locProcesses(), true)
+	m.touchAbove()
 	m.touch(m.sys.locControl(m.t), true)
 	m.touch(m.sys.locReady(m.t), true)
 	for _, f := range p.Fields {

@@ -259,7 +259,24 @@ func (m *Machine) message(q *inst, field func(f int) int32) string {
 // of processes, and for each process number its control state, whether it is
 // ready for a rendezvous, and its locals.
 
-func (s *System) locProcesses() system.Loc { return system.Loc(len(s.globals.scalars)) }
+func (s *System) locProcesses() system.Loc {
+	if s.prog.UsesPriority {
+		return s.locAbove() + 1
+	}
+	return s.locAbove()
+}
+
+// locAbove is the location of who there is with a priority above the lowest one, if there are
+// priorities: each step reads it, and births and deaths of such processes write it.
+func (s *System) locAbove() system.Loc {
+	if s.prog.Trace != nil {
+		return s.locTrace() + 1
+	}
+	return s.locTrace()
+}
+
+// locTrace is the location of the automaton of a trace assertion, if there is one.
+func (s *System) locTrace() system.Loc { return system.Loc(len(s.globals.scalars)) }
 
 func (s *System) locControl(t int) system.Loc {
 	return s.locProcesses() + 1 + system.Loc(t*s.perProcess)
@@ -273,6 +290,10 @@ func (s *System) locLocal(t, i int) system.Loc { return s.locControl(t) + 2 + sy
 func (m *Machine) LocName(l system.Loc) string {
 	first := m.sys.locProcesses()
 	switch {
+	case m.sys.prog.Trace != nil && l == m.sys.locTrace():
+		return "the event trace"
+	case m.sys.prog.UsesPriority && l == m.sys.locAbove():
+		return "priorities"
 	case l < first:
 		name := m.sys.globals.Scalars[l].Name
 		if inner, ok := strings.CutPrefix(name, "len("); ok {
@@ -300,6 +321,10 @@ func (m *Machine) LocName(l system.Loc) string {
 func (m *Machine) ValueString(l system.Loc) string {
 	first := m.sys.locProcesses()
 	switch {
+	case m.sys.prog.Trace != nil && l == m.sys.locTrace():
+		return strconv.Itoa(int(m.words[0] >> traceShift & 0xffff))
+	case m.sys.prog.UsesPriority && l == m.sys.locAbove():
+		return ""
 	case l < first:
 		for _, q := range m.sys.chans {
 			if q.c.Base == int(l) && q.c.Cap > 0 {

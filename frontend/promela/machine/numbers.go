@@ -62,8 +62,8 @@ type numbers struct {
 // numbers examines a model.
 func (s *System) numbers() numbers {
 	p := s.prog
-	n := numbers{told: s.unlocated(true) != "" || p.UsesPriority || p.UsesLast || p.UsesEnabled ||
-		p.UsesTimeout || len(p.Claims) > 0 || p.Trace != nil, owners: make([]bool, len(p.Procs))}
+	n := numbers{told: s.unlocated(false) != "" || s.everywhere || p.UsesPriority || p.UsesLast ||
+		p.UsesEnabled || len(p.Claims) > 0 || p.Trace != nil, owners: make([]bool, len(p.Procs))}
 	started, pids := make([]bool, len(p.Procs)), make([]bool, len(p.Procs))
 	for _, pr := range p.Procs {
 		look := func(x program.Expr) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/ample"
@@ -71,14 +72,14 @@ func starting(r *rand.Rand) string {
 		case 13:
 			if depth > 0 {
 				return fmt.Sprintf("if :: %s :: %s %sfi", simple(ch, depth-1),
-					simple(ch, depth-1), pick("", ":: else "))
+					simple(ch, depth-1), pick("", ":: else ", ":: timeout "))
 			}
 		case 14:
 			if depth > 0 {
 				return fmt.Sprintf("atomic { %s; %s }", simple(ch, 0), simple(ch, 0))
 			}
 		}
-		return "skip"
+		return pick("skip", "skip", "timeout", "timeout; g = g + 1")
 	}
 	body := func(ch string, n int) string {
 		var list []string
@@ -155,37 +156,46 @@ type compared struct{ fewer, dead, told bool }
 // search: they find the same violations, and have deadlocks of the same kind. It returns what
 // differs. The second result is nil if the program is too large.
 func unnumbered(t *testing.T, text string, seed uint64) (string, *compared) {
-	s := parsed(t, text)
-	explore := func(f search.Factory, workers int) (*search.Result, string) {
-		res, err := search.Run(context.Background(), s, f, search.Options{
-			Options: engine.Options{Workers: workers, All: true, MaxStates: 10000,
-				MaxViolations: 1000, KeepTraces: true}})
-		if err != nil {
-			t.Fatal(err, text)
-		}
-		found := map[string]bool{}
-		for _, v := range res.Violations {
-			what := fmt.Sprint(v.Kind, v.Pos, v.Object)
-			if v.Kind == system.Deadlock {
-				what = "deadlock " + likeness(s, v)
-			}
-			found[what] = true
-		}
-		return res, strings.Join(slices.Sorted(maps.Keys(found)), "\n")
+	return reducedAlike(t, parsed(t, text), text, seed)
+}
+
+// exploreAll searches, and returns what is found.
+func exploreAll(t *testing.T, s *System, f search.Factory, workers int) (*search.Result, string) {
+	t.Helper()
+	res, err := search.Run(context.Background(), s, f, search.Options{
+		Options: engine.Options{Workers: workers, All: true, MaxStates: 10000,
+			MaxViolations: 1000, KeepTraces: true}})
+	if err != nil {
+		return &search.Result{}, err.Error()
 	}
-	whole, want := explore(full.Factory(s), 1)
+	found := map[string]bool{}
+	for _, v := range res.Violations {
+		what := fmt.Sprint(v.Kind, v.Pos, v.Object)
+		if v.Kind == system.Deadlock {
+			what = "deadlock " + likeness(s, v)
+		}
+		found[what] = true
+	}
+	return res, strings.Join(slices.Sorted(maps.Keys(found)), "\n")
+}
+
+// reducedAlike is unnumbered for a system.
+func reducedAlike(t *testing.T, s *System, text string, seed uint64) (string, *compared) {
+	t.Helper()
+	whole, want := exploreAll(t, s, full.Factory(s), 1)
 	if !whole.Exhaustive || whole.MoreViolations > 0 {
 		return "", nil
 	}
 	c := &compared{told: s.futuresOf().numbers.told, dead: strings.Contains(want, "deadlock")}
 	sets, err := ample.Factory(s, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(err, text)
 	}
 	early, _ := auto.Factory(s, auto.Options{Choice: auto.Early})
 	mixed, _ := auto.Factory(s, auto.Options{Choice: auto.Choice(1 + seed)})
-	for i, f := range []search.Factory{sets, early, mixed} {
-		res, got := explore(f, 1+int(seed)%2)
+	vectors := func() search.Expander { return cartesian.New(s, cartesian.Options{}) }
+	for i, f := range []search.Factory{sets, early, mixed, vectors} {
+		res, got := exploreAll(t, s, f, 1+int(seed)%2)
 		if !res.Exhaustive || got != want {
 			return fmt.Sprintf("search %d: %v\n%s\nthe full search:\n%s\n%s", i, res.Reason, got,
 				want, text), c

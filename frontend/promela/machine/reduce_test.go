@@ -301,17 +301,27 @@ active proctype J() { x = 2; x = 0 }`)
 
 // TestIrreducible: what no reduction survives is named with its place.
 func TestIrreducible(t *testing.T) {
-	for _, x := range []struct{ text, want string }{
-		{"byte x;\nactive proctype A() { x = 1; if :: x == 2 :: timeout fi }", "m.pml:2: timeout"},
-		{"active proctype A() { assert(_last == 0) }", "m.pml:1: _last"},
-		{"active proctype A() { skip }\nactive proctype B() {\n\tenabled(0) }", "m.pml:3: enabled"},
-		{"active proctype A() priority 3 { skip }", "A has a priority"},
-		{"active proctype A() { set_priority(0, 2) }", "m.pml:1: set_priority"},
-		{"byte x; active proctype A() provided (x < 2) { x++ }", ""},
+	for _, x := range []struct {
+		text, want string
+		timed      bool // only with a formula
+	}{
+		{"byte x;\nactive proctype A() { x = 1; if :: x == 2 :: timeout fi }", "m.pml:2: timeout",
+			true},
+		{"byte x; active proctype A() provided (!timeout) { x++ }", "m.pml:1: timeout", false},
+		{"active proctype A() { timeout }\nactive proctype B() {\n\tenabled(0) }", "m.pml:1: " +
+			"timeout", false},
+		{"active proctype A() { assert(_last == 0) }", "m.pml:1: _last", false},
+		{"active proctype A() { skip }\nactive proctype B() {\n\tenabled(0) }", "m.pml:3: enabled",
+			true},
+		{"active proctype A() priority 3 { skip }", "A has a priority", true},
+		{"active proctype A() { set_priority(0, 2) }", "m.pml:1: set_priority", false},
+		{"chan c = [1] of { bit }; trace { c!1 } active proctype A() { c!1 }", "a trace assertion",
+			true},
+		{"byte x; active proctype A() provided (x < 2) { x++ }", "", false},
 	} {
 		s := parse(t, x.text)
-		if got := s.Irreducible(false); (x.want == "") != (got == "") ||
-			!strings.HasPrefix(got, x.want) {
+		if got := s.Irreducible(false); (x.want == "" || x.timed) != (got == "") ||
+			got != "" && !strings.HasPrefix(got, x.want) {
 			t.Errorf("%s: %q, want %q", x.text, got, x.want)
 		}
 		if got := s.Irreducible(true); (x.want == "") != (got == "") ||
@@ -325,7 +335,8 @@ func TestIrreducible(t *testing.T) {
 		t.Errorf("a formula that asks for timeout: %q", got)
 	}
 	for _, c := range []Options{{Claim: NonProgress(s.prog)}, {EmptyChannels: true}} {
-		if s, err := New(s.prog, c); err != nil || s.Irreducible(false) == "" {
+		if s, err := New(s.prog, c); err != nil || s.Irreducible(true) == "" ||
+			(s.Irreducible(false) == "") != c.EmptyChannels {
 			t.Errorf("%+v: a reduction is taken for sound, %v", c, err)
 		}
 	}

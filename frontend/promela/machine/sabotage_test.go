@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cpor/engine/search/ample"
 	"cpor/testkit/sabotage"
 )
 
@@ -69,6 +70,42 @@ func TestSabotageMerging(t *testing.T) {
 			if diff, _, _ := unmerged(text); diff != "" {
 				t.Logf("%s: seed %d", b.Name, seed)
 				found = true
+			}
+		}
+		if !found {
+			t.Errorf("%s is not found: %s", b.Name, b.What)
+		}
+	}
+}
+
+// TestSabotageAsking holds that each fault that is built into what constructs that ask about all
+// processes look at is found by comparing searches, or by brute force.
+func TestSabotageAsking(t *testing.T) {
+	defer sabotage.Set("")
+	for _, b := range sabotage.Asking {
+		found := false
+		for seed := uint64(0); seed <= 400 && !found; seed++ {
+			what := int(seed) % askings
+			text := asking(rand.New(rand.NewPCG(1, seed)), what)
+			if seed < uint64(len(writtenAsking)) {
+				what, text = asksTimeout, writtenAsking[seed]
+			}
+			sabotage.Set(b.Name)
+			s := askingSystem(text, what)
+			if s == nil || manyWays(s) {
+				continue
+			}
+			diff, c := reducedAlike(t, s, text, seed)
+			found = diff != ""
+			f, err := ample.Factory(s, func(error) { found = true })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c != nil {
+				exploreAll(t, s, f, 1)
+			}
+			if found {
+				t.Logf("%s: seed %d", b.Name, seed)
 			}
 		}
 		if !found {

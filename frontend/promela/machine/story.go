@@ -30,10 +30,10 @@ func (m *Machine) Narrate(on bool) { m.story.on = on }
 // statements the places of processes.
 func (m *Machine) Internal(l system.Loc) bool {
 	first := m.sys.locProcesses()
-	if l < first {
+	if l < m.sys.locTrace() {
 		return strings.HasPrefix(m.sys.globals.Scalars[l].Name, "len(")
 	}
-	if l == first {
+	if l <= first {
 		return true
 	}
 	k := int(l - first - 1)

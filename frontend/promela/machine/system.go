@@ -86,10 +86,12 @@
 // match depends on no later one. A channel without capacity has no location, since it never
 // holds anything: len is 0 in every state, and a rendezvous touches what is described above.
 //
-// # What is refused
+// # What asks about all processes
 //
-// Reductions refuse what no location represents ([System.Irreducible]): timeout, enabled, np_,
-// _last, priorities, never claims and trace assertions depend on all processes.
+// timeout, enabled, priorities and trace assertions do. asking.go says what they access, and why
+// ample sets need not see all of it. Reductions refuse what no location represents
+// ([System.Irreducible]): np_, _last, never claims, priorities that change, and for temporal
+// properties the former, too.
 //
 // future.go bounds what a process may still access from each control state, for persistent sets
 // and for the ample sets of formulas.
@@ -127,6 +129,9 @@ type System struct {
 	props     []eval
 	places    int32 // control states of all process types
 	waits     bool  // something that can be come to asks for timeout
+	// everywhere: timeout matters to processes that do not ask for it.
+	everywhere bool
+	sets       bool // priorities change, or are not known
 
 	claim *proctype // nil if there is none
 	// What the claim does besides reading: it changes the state, it starts processes.
@@ -305,10 +310,7 @@ func (s *System) findWaits() {
 		}
 	}
 	// Whether a process may move, and what it receives, also matters to others.
-	everywhere := asks(func(in func(program.Expr)) {
-		for _, q := range s.prog.Props {
-			in(q.X)
-		}
+	s.everywhere = asks(func(in func(program.Expr)) {
 		for _, pr := range slices.Concat(s.prog.Procs, s.prog.Claims) {
 			in(pr.Provided)
 			for _, st := range pr.States {
@@ -322,16 +324,38 @@ func (s *System) findWaits() {
 		}
 	})
 	// enabled(p) is also evaluated with timeout true, and then sees what p can do.
-	everywhere = everywhere || s.prog.UsesEnabled && s.prog.UsesTimeout
+	s.everywhere = s.everywhere || s.prog.UsesEnabled && s.prog.UsesTimeout
+	everywhere := s.everywhere || asks(func(in func(program.Expr)) {
+		for _, q := range s.prog.Props {
+			in(q.X)
+		}
+	})
 	s.waits = everywhere
 	for _, p := range s.procs {
 		for i, st := range p.States {
+			for _, e := range st.Edges {
+				s.sets = s.sets || e.Kind == program.SetPrio
+				eachExpr(e, func(x program.Expr) {
+					program.Each(x, func(x program.Expr) {
+						r, ok := x.(*program.Run)
+						s.sets = s.sets || ok && !known(r.Priority)
+					})
+				})
+			}
+			s.sets = s.sets || !known(p.Priority)
 			p.states[i].waits = everywhere || asks(func(in func(program.Expr)) {
 				edges(st, in, false)
 			})
 			s.waits = s.waits || p.states[i].waits
 		}
 	}
+}
+
+// known reports whether a priority is a number that is not below the lowest one, which processes
+// have by default.
+func known(x program.Expr) bool {
+	c, ok := x.(*program.Const)
+	return x == nil || ok && c.Value >= 1 && c.Value <= 255
 }
 
 // Initial implements system.System.
