@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"cpor/testkit/sample"
@@ -162,6 +163,31 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
+// TestAlone: ample sets are left out where vectors alone promise to be better, and only there.
+func TestAlone(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		alone bool
+	}{{"mesi", true}, {"paxos", true}, {"promela/corpus/go_context", true},
+		{"promela/corpus/go_pipeline", false}} {
+		text, err := os.ReadFile("../../../examples/" + c.name + ".model")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sys := parse(t, c.name, string(text), nil)
+		f, report := auto.Factory(sys, auto.Options{})
+		res := run(t, sys, f, 1)
+		vectors := run(t, sys, func() search.Expander {
+			return cartesian.New(sys, cartesian.Options{})
+		}, 1)
+		r := report()
+		if c.alone && (r.AmpleStates > 0 || res.States != vectors.States) ||
+			!c.alone && (r.AmpleStates == 0 || res.States >= vectors.States) {
+			t.Errorf("%s: %d states, with vectors %d; %+v", c.name, res.States, vectors.States, r)
+		}
+	}
+}
+
 // TestPhases: both changes are made where the system changes.
 func TestPhases(t *testing.T) {
 	sys := parse(t, "phases.model", phases, nil)
@@ -198,8 +224,11 @@ func TestMixtures(t *testing.T) {
 		case 2:
 			sys, err = toy.New(toy.Random(r, toy.Config{Observer: true}))
 		default:
-			m, err := model.Parse("random.model", oracle.Generate(seed, oracle.Everything),
-				model.Options{})
+			text := oracle.Generate(seed, oracle.Everything)
+			if seed%8 == 3 {
+				text = oracle.GenerateCounts(seed)
+			}
+			m, err := model.Parse("random.model", text, model.Options{})
 			if err != nil {
 				refused++ // such as an invariant about a thread that is never created
 				continue

@@ -24,34 +24,40 @@ const (
 type costs struct {
 	state uint64 // as costState
 	step  uint64 // as costStep
+	end   uint64 // as costEnd
 }
 
 // costsOf returns the costs for a system: the full search looks up most steps instead of executing
-// them if the machine can tell what they depend on.
+// them if the machine can tell what they depend on, or runs machine code.
 func costsOf(sys system.System) costs {
 	if sys.NewMachine().Capabilities().Repeating != nil {
-		return costs{420, 30}
+		return costs{260, 19, 19}
 	}
-	return costs{costState, costStep}
+	return costs{costState, costStep, costEnd}
 }
 
 // ofVector returns the costs of a vector and of the plain expansion of its state.
 func (c *costs) ofVector(e cartesian.Effort) (vector, plain uint64) {
 	return costState + uint64(
 			costStep*e.Steps+costCopy*e.Copies+costEnd*e.Ends+costAccess*e.Accesses),
-		c.state + c.step*uint64(e.FullSteps) + costEnd*uint64(e.FullEnds)
+		c.instead(e.FullSteps, e.FullEnds)
+}
+
+// instead returns the cost of a plain expansion.
+func (c *costs) instead(steps, ends int) uint64 {
+	return c.state + c.step*uint64(steps) + c.end*uint64(ends)
 }
 
 // ofPlain returns the cost of a plain expansion that counted d.
 func (c *costs) ofPlain(d search.Counters) uint64 {
-	return c.state + c.step*(d.Transitions+d.EndedLoops) + costEnd*(d.Transitions-d.BlockedLoops)
+	return c.instead(int(d.Transitions+d.EndedLoops), int(d.Transitions-d.BlockedLoops))
 }
 
 // ofSet returns the cost of an attempt to find an ample set, and that of the plain expansion of its
 // state.
 func (c *costs) ofSet(e ample.Effort) (set, plain uint64) {
 	return uint64(costStep*e.Steps + costEnd*e.Ends + costAsk*e.Questions),
-		c.state + c.step*uint64(e.FullSteps) + costEnd*uint64(e.FullEnds)
+		c.instead(e.FullSteps, e.FullEnds)
 }
 
 // way is how a state is expanded.

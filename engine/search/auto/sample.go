@@ -70,6 +70,9 @@ func (s *sample) Stopped() bool { return s.stopped() }
 // done tells whether all states were expanded.
 func (s *sample) done() bool { return len(s.costs) == len(s.refs) || s.broken }
 
+// growth returns how many states were covered for each that was expanded.
+func (s *sample) growth() float64 { return float64(len(s.refs)) / float64(max(1, len(s.costs))) }
+
 // grow expands states until the sample has cost so much or stopped says so.
 func (s *sample) grow(work uint64, stopped func() bool) {
 	s.stopped = stopped
