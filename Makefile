@@ -29,7 +29,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 build:
 	@echo 'compiling cpor; the first time, this takes up to a minute'
 	@$(GO) build -o bin/ ./cmd/cpor
-	@echo 'bin/cpor is ready; compiling the program that cpor bench runs'
+	@echo 'bin/cpor is ready; compiling the programs behind cpor bench and cpor mcp'
 	@$(GO) build -o bin/ ./cmd/...
 
 test:

@@ -43,6 +43,7 @@ var layers = []layer{
 	}},
 	{"what users start and import", [][2]string{
 		{"cmd/cpor-bench", "what cpor bench runs"},
+		{"cmd/cpor-mcp", "what cpor mcp runs"},
 		{"cmd/cpor", "flags, printing, exit codes"},
 		{"bench", "tables, peers, plots"},
 		{"benchmarks", "what is measured"},

@@ -8,21 +8,29 @@ import (
 	"cpor/internal/sibling"
 )
 
-// elsewhere are the commands that live in packages of their own. They parse
-// their flags themselves, -h included.
+// elsewhere are the commands that are programs of their own, with libraries that cpor need not
+// carry: cpor bench draws plots, cpor mcp has a protocol. They parse their flags themselves, -h
+// included.
 var elsewhere = []*command{
 	{
 		name: "bench", summary: "run the papers' benchmarks, and compare with other checkers",
-		run: benchCommand,
+		run: siblingCommand("bench"),
+	},
+	{
+		name: "mcp", summary: "serve language models, which check models and Go tests with it",
+		run: siblingCommand("mcp"),
 	},
 }
 
-// benchCommand is `cpor bench`: the program cpor-bench, in which the measurements and the
-// libraries that draw their plots are.
-func benchCommand(e *env, args []string) int {
-	program, err := sibling.Path("cpor-bench")
+// siblingCommand is a command that is a program of its own.
+func siblingCommand(name string) func(e *env, args []string) int {
+	return func(e *env, args []string) int { return e.sibling(name, args) }
+}
+
+func (e *env) sibling(name string, args []string) int {
+	program, err := sibling.Path("cpor-" + name)
 	if err != nil {
-		return e.mistake("bench", "%v", err)
+		return e.mistake(name, "%v", err)
 	}
 	if e.stdout == os.Stdout {
 		// The program takes the place of this one. Where the system cannot do that, this returns.
@@ -31,7 +39,7 @@ func benchCommand(e *env, args []string) int {
 	c := exec.Command(program, args...)
 	c.Stdin, c.Stdout, c.Stderr = e.stdin, e.stdout, e.stderr
 	if err := c.Run(); c.ProcessState == nil {
-		return e.mistake("bench", "%v", err)
+		return e.mistake(name, "%v", err)
 	}
 	return c.ProcessState.ExitCode()
 }

@@ -15,6 +15,7 @@ import (
 
 	"cpor/bench"
 	"cpor/cmd/cpor/interrupt"
+	"cpor/internal/mcpserver"
 	"cpor/testkit/sample"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +34,8 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(m, map[string]func(){"cpor": main, "cpor-bench": func() {
 		os.Exit(bench.Main(interrupt.Context, os.Args[1:], os.Stdout, os.Stderr))
+	}, "cpor-mcp": func() {
+		os.Exit(mcpserver.Main(interrupt.Context, os.Args[1:], os.Stdout, os.Stderr))
 	}})
 }
 

@@ -1,4 +1,4 @@
-// Package sibling finds the programs that are installed together: cpor, and cpor-bench.
+// Package sibling finds the programs that are installed together: cpor, cpor-bench and cpor-mcp.
 package sibling
 
 import (
