@@ -14,6 +14,8 @@ import (
 	"cpor/benchmarks"
 	"cpor/engine/search/reduction"
 	"cpor/engine/stateless"
+	"cpor/engine/stateless/classic"
+	"cpor/frontend/model"
 	"cpor/internal/human"
 )
 
@@ -35,13 +37,52 @@ type dporWay struct {
 	name, mode, por string
 }
 
-func (w dporWay) stateless() bool { return w.mode == stateless.Mode }
+func (w dporWay) stateless() bool { return w.mode == stateless.Mode || w.classic() }
 
 var dporWays = []dporWay{
 	{"full", reduction.Mode, "none"},
 	{"cartesian", reduction.Mode, "cartesian"},
 	{"dpor", stateless.Mode, "dpor"},
 	{"persistent+sleep", stateless.Mode, "persistent+sleep"},
+	{"classic", "", ""},
+	{"classic+sleep", "", ""},
+}
+
+// classic reports whether the way is that of package classic, which is no engine.
+func (w dporWay) classic() bool { return w.mode == "" }
+
+// runClassic explores a model in this process: there is no command for it.
+func runClassic(ctx context.Context, name string, params benchmarks.Params, sleep bool,
+	limit time.Duration) Outcome {
+	failed := func(err error) Outcome {
+		return Outcome{Status: Failed, Reason: err.Error()}
+	}
+	text, err := anyModel(name)
+	if err != nil {
+		return failed(err)
+	}
+	m, err := model.Parse(name+".model", string(text), model.Options{Params: params.Map()})
+	if err != nil {
+		return failed(err)
+	}
+	within, end := ctx, func() {}
+	if limit > 0 {
+		within, end = context.WithTimeout(ctx, limit)
+	}
+	defer end()
+	start := time.Now()
+	res, err := classic.Explore(within, m.System(), classic.Options{Sleep: sleep})
+	out := Outcome{Status: Done, Executions: res.Executions, Transitions: res.Transitions,
+		Search: time.Since(start)}
+	switch {
+	case ctx.Err() != nil:
+		return Outcome{Status: Interrupted, Reason: "interrupted"}
+	case errors.Is(err, context.DeadlineExceeded):
+		out.Status, out.Reason = Limited, fmt.Sprintf("time limit of %v", limit)
+	case err != nil:
+		return failed(err)
+	}
+	return out
 }
 
 // dporRow is a program with constants. traces is the number of its Mazurkiewicz
@@ -131,6 +172,11 @@ func runDPOR(ctx context.Context, s *Session) error {
 	}
 	const est = 300 * time.Millisecond
 	run := func(r sweep, w dporWay, label string) Outcome {
+		if w.classic() {
+			return s.Do(ctx, label, est, func(ctx context.Context) Outcome {
+				return runClassic(ctx, r.model, r.params, w.name == "classic+sleep", s.Limit)
+			})
+		}
 		return s.Run(ctx, Request{
 			Model: filepath.Join(dir, r.model+".model"), Params: r.params, Mode: w.mode, POR: w.por,
 			Workers: 1,
@@ -199,6 +245,22 @@ func runDPOR(ctx context.Context, s *Session) error {
 	return nil
 }
 
+// classicCell is the number of transitions of a classic search, or how many it had made at the
+// limit.
+func classicCell(ms []Measurement, row, way string) string {
+	for _, m := range ms {
+		if m.row() == row && m.Config.Map()["search"] == way {
+			switch m.Status {
+			case Done:
+				return count(m.Transitions)
+			case Limited:
+				return ">" + count(m.Transitions)
+			}
+		}
+	}
+	return "–"
+}
+
 func reportDPOR(ms []Measurement, machine Machine) []Section {
 	if len(ms) == 0 {
 		return nil
@@ -215,13 +277,16 @@ func reportDPOR(ms []Measurement, machine Machine) []Section {
 	g := Grid{
 		Header: []string{"", "full states", "transitions", "cartesian states", "transitions",
 			"time", "dpor executions", "transitions", "time", "p+s executions", "transitions",
-			"time", "cartesian / dpor"},
+			"time", "FG", "FG + sleep", "cartesian / dpor"},
 		Notes: []string{
 			"transitions: of the cartesian search, those added to prefixes; of a stateless one, " +
 				"those executed to explore, each as often as an execution comes through it, not " +
 				"those executed to go back or to look ahead.",
 			"executions of dpor: one for each Mazurkiewicz trace; where their number is known, " +
 				"it is checked. p+s: persistent and sleep sets without stored states.",
+			"FG, FG + sleep: transitions of classic dynamic reduction (Flanagan and Godefroid " +
+				"2005), without and with sleep sets, with which the paper compares in words; > " +
+				"if the limit came first.",
 			"cartesian / dpor: transitions of the one by those of the other. Above 1 dpor " +
 				"explores less. A cartesian search meets each of its states once, however many " +
 				"executions lead there, and a stateless one does not know that it has been there.",
@@ -243,6 +308,10 @@ func reportDPOR(ms []Measurement, machine Machine) []Section {
 		cells := []string{row}
 		var cart, dynamic uint64
 		for _, w := range dporWays {
+			if w.classic() {
+				cells = append(cells, classicCell(ms, row, w.name))
+				continue
+			}
 			got := find(row, w.name)
 			columns := 3
 			if w.name == "full" {

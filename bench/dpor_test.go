@@ -40,7 +40,8 @@ func TestDPOR(t *testing.T) {
 			return o
 		})
 		var out, errs bytes.Buffer
-		code := run(context.Background(), []string{"dpor", "-rounds", "2", "-o", t.TempDir()}, &out,
+		code := run(context.Background(), []string{"dpor", "-rounds", "2", "-limit", "20ms", "-o",
+			t.TempDir()}, &out,
 			&errs, runner)
 		want := exitDone
 		if wrong {

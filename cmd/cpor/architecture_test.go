@@ -118,7 +118,8 @@ var parts = []part{
 		"cmd/cpor": "detect/detectcmd", "cmd/cpor-bench": "detect/experiments"}},
 	// What measures is in a program of its own.
 	{"bench", []string{"benchmarks", "engine", "engine/all", "engine/search/reduction",
-		"engine/stateless", "engine/temporal", "engine/unfolding", "examples", "internal"},
+		"engine/stateless", "engine/temporal", "engine/unfolding", "examples", "frontend/model",
+		"internal"},
 		map[string]string{"cmd/cpor-bench": "bench"}},
 }
 
