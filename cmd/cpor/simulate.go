@@ -16,6 +16,7 @@ import (
 	"cpor/frontend"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
+	"cpor/internal/terminal"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -30,6 +31,7 @@ type simulateConfig struct {
 	show        bool
 	interactive bool
 	test        string // a Go test
+	color       terminal.When
 	set         *cliflag.Set
 }
 
@@ -42,7 +44,8 @@ func (c *simulateConfig) define() *cliflag.Set {
 	f.IntVar(&c.steps, "n", 10000, "stop after so many `steps`")
 	f.BoolVar(&c.show, "p", false, "print each step, too")
 	f.BoolVar(&c.interactive, "i", false, "ask for each step, on the standard input")
-	f.Group("Flags:", "D", "U", "lang", "seed", "n", "p", "i")
+	f.Var(&c.color, "color", terminal.Usage)
+	f.Group("Flags:", "D", "U", "lang", "seed", "n", "p", "i", "color")
 	f.StringVar(&c.test, "test", "",
 		"run this `test` of a Go package; the default is a main package")
 	f.Group("Go packages:", "test")
@@ -85,8 +88,8 @@ func simulateCommand(e *env, args []string) int {
 	if err != nil {
 		return e.mistake("simulate", "%v (see \"cpor help simulate\")", err)
 	}
-	s := &simulation{c: c, e: e, in: bufio.NewScanner(e.stdin),
-		rand: rand.New(rand.NewPCG(c.seed, 0))}
+	s := &simulation{c: c, e: e, page: terminal.For(e.stdout, c.color),
+		in: bufio.NewScanner(e.stdin), rand: rand.New(rand.NewPCG(c.seed, 0))}
 	if goPackage(files) {
 		return s.runGo(file)
 	}
@@ -203,6 +206,7 @@ type simulation struct {
 	printed  int    // how much of a Go program's output
 	open     bool   // the last line that was printed has no end
 	stopped  string // why -i ended it
+	page     terminal.Page
 }
 
 // outputting is a machine whose state comprises what the program has printed.
@@ -286,7 +290,7 @@ func (s *simulation) ask(n int, steps []trace.Step) (trace.Step, bool) {
 	fmt.Fprintf(s.e.stdout, "step %d:\n", n+1)
 	mark := s.m.Mark()
 	for i, step := range steps {
-		name := s.m.ThreadName(step.Thread)
+		name := s.name(step.Thread)
 		pos, text := s.text(step)
 		s.m.Rewind(mark)
 		fmt.Fprintf(s.e.stdout, "  %d: %s\n", i+1, line(name, pos, text))
@@ -320,6 +324,11 @@ func (s *simulation) text(step trace.Step) (system.Pos, string) {
 	return pos, text
 }
 
+// name returns the name of a thread, in its color.
+func (s *simulation) name(t int) string {
+	return s.page.Paint(terminal.Thread(t), s.m.ThreadName(t))
+}
+
 func line(name string, pos system.Pos, text string) string {
 	if pos.File == "" {
 		return name + ": " + text
@@ -329,7 +338,7 @@ func line(name string, pos system.Pos, text string) string {
 
 // take takes a step and shows it; the result is what it violates.
 func (s *simulation) take(n int, step trace.Step) *system.Violation {
-	name := s.m.ThreadName(step.Thread)
+	name := s.name(step.Thread)
 	if s.c.show {
 		mark := s.m.Mark()
 		pos, text := s.text(step)
@@ -404,6 +413,10 @@ func (s *simulation) finish(n int) int {
 
 func (s *simulation) end(n int, why string, code int) int {
 	s.newline()
-	fmt.Fprintf(s.e.stdout, "after %s: %s\n", human.Plural(n, "step"), printable(why))
+	why = printable(why)
+	if code == exitViolation {
+		why = s.page.Paint(terminal.Bad, why)
+	}
+	fmt.Fprintf(s.e.stdout, "after %s: %s\n", human.Plural(n, "step"), why)
 	return code
 }

@@ -18,6 +18,7 @@ import (
 	_ "cpor/detect/view" // enters itself
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
+	"cpor/internal/terminal"
 
 	"golang.org/x/term"
 )
@@ -50,6 +51,7 @@ type detectFlags struct {
 	explain   bool
 	json      bool
 	quiet     bool
+	color     terminal.When
 	force     bool
 	svg       string
 	shiviz    string
@@ -108,6 +110,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 		"observation; 0 is all of them")
 	f.Int64Var(&f.count, "count", 100_000, "count the consistent global states if they are at "+
 		"most `n`")
+	f.Var(&f.color, "color", terminal.Usage)
 	f.Renamed("quiet", "q")
 	files, code, ok := f.parse(args, detectUsage, detectCodes, stdout)
 	if !ok {
@@ -120,6 +123,9 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 		f.modality, f.predicate = detect.Def, def
 	default:
 		f.modality, f.predicate = detect.Poss, poss
+	}
+	if f.json && f.Given("color") {
+		return f.mistake("-color is for text, and -json prints JSON; use only one of them")
 	}
 	if len(files) == 0 {
 		return f.mistake("name the log: cpor detect -%v EXPR LOG", f.modality)

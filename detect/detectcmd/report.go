@@ -14,6 +14,7 @@ import (
 	"cpor/detect/logs"
 	"cpor/detect/predicate"
 	"cpor/internal/human"
+	"cpor/internal/terminal"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 )
@@ -235,6 +236,7 @@ func (r *report) labels() []string {
 
 func (r *report) print(w io.Writer, f *detectFlags) error {
 	out := &strings.Builder{}
+	page := terminal.For(w, f.color)
 	fmt.Fprintf(out, "log        %s", r.Log)
 	if r.Trace != "" {
 		fmt.Fprintf(out, ", execution %s", r.Trace)
@@ -255,20 +257,25 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	for _, note := range r.NoValue {
 		fmt.Fprintf(out, "note       %s\n", note)
 	}
-	fmt.Fprintf(out, "%s\n", r.answer())
+	color := terminal.Bold
+	if !r.res.Exhaustive {
+		color = terminal.Unsure
+	}
+	fmt.Fprintf(out, "%s\n", page.Paint(color, r.answer()))
 	labels := r.labels()
 	if r.Witness != nil {
 		fmt.Fprintln(out, "\nwitness cut")
 		t := human.NewTable()
 		t.AppendHeader(table.Row{"host", "events", "where", "event just before", "at"})
 		for i, ls := range r.Witness.Cut {
-			t.AppendRow(table.Row{ls.Host, ls.State, labels[i], ls.Event, ls.Pos})
+			host := page.Paint(terminal.Thread(i), ls.Host)
+			t.AppendRow(table.Row{host, ls.State, labels[i], ls.Event, ls.Pos})
 		}
 		fmt.Fprintln(out, t.Render())
-		r.printSteps(out, "linearization", r.Linearisation)
+		r.printSteps(out, page, "linearization", r.Linearisation)
 	}
 	if r.Observation != nil {
-		r.printSteps(out, "observation that avoids the predicate", r.Observation)
+		r.printSteps(out, page, "observation that avoids the predicate", r.Observation)
 	}
 	fmt.Fprintf(out, "\nexplored   %s states, %s transitions (%s single ones) by %s in %s\n",
 		human.Count(r.States), human.Count(r.Transitions),
@@ -329,7 +336,7 @@ func (r *report) explain(out io.Writer) {
 	fmt.Fprintln(out, t.Render())
 }
 
-func (r *report) printSteps(out io.Writer, what string, steps []step) {
+func (r *report) printSteps(out io.Writer, page terminal.Page, what string, steps []step) {
 	fmt.Fprintf(out, "\n%s, %s events", what, human.Count(len(r.order)))
 	if len(steps) < len(r.order) {
 		fmt.Fprintf(out, ", the last %d", len(steps))
@@ -337,7 +344,8 @@ func (r *report) printSteps(out io.Writer, what string, steps []step) {
 	fmt.Fprintln(out)
 	t := human.NewTable()
 	for _, s := range steps {
-		t.AppendRow(table.Row{s.Host, s.Index, s.Text, s.Pos})
+		host := page.Paint(terminal.Thread(max(0, slices.Index(r.Hosts, s.Host))), s.Host)
+		t.AppendRow(table.Row{host, s.Index, s.Text, s.Pos})
 	}
 	if len(steps) > 0 {
 		fmt.Fprintln(out, t.Render())
