@@ -101,9 +101,10 @@ usage: cpor COMMAND [flags] [arguments]
 	}
 	fmt.Fprintln(w, `
 "cpor help COMMAND" describes a command, and "cpor help COMMAND all" every flag
-of it. To begin:
+of it. To begin, in a Go package with tests, or with a model:
 
-  cpor run benchmarks/robots.model
+  cpor test
+  cpor run FILE.model
 
 Exit codes: 0 no violation and everything covered, 1 a violation, 2 a mistake in
 the command, the file or the model, 3 incomplete (a limit or an interruption).`)

@@ -498,6 +498,12 @@ func (r *report) next() string {
 		return "a lock around every access; or, if the variable is meant to be used without one, " +
 			"comm or atomic in its declaration (docs/locks.md)"
 	}
+	if r.verdict() == engine.Violated && !slices.ContainsFunc(r.found, func(f finding) bool {
+		return f.Kind != system.Deadlock
+	}) {
+		return "a label that begins with end before each statement at which a thread may wait " +
+			"forever; or -deadlock=false"
+	}
 	if r.verdict() != engine.Incomplete || r.c.mode.Temporal || r.c.cluster ||
 		r.c.checkpoint != "" {
 		return ""

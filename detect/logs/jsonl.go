@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"cpor/detect/computation"
 )
@@ -20,6 +21,14 @@ type Line struct {
 	Trace *string                   `json:"trace,omitempty"`
 }
 
+// hint says how a line is written, to who has written it otherwise.
+func hint(err error) string {
+	if !strings.Contains(err.Error(), "unknown field") {
+		return ""
+	}
+	return `; an event is {"host": "a", "clock": {"a": 1}, "event": "text", "vars": {"x": 1}}`
+}
+
 // ParseLine reads a line of a JSON-lines log.
 func ParseLine(text []byte) (*Line, error) {
 	var l Line
@@ -27,7 +36,8 @@ func ParseLine(text []byte) (*Line, error) {
 	dec.UseNumber()
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l); err != nil {
-		return nil, fmt.Errorf("not a line of a log: %v", err)
+		return nil, fmt.Errorf("not a line of a log: %s%s", strings.TrimPrefix(err.Error(),
+			"json: "), hint(err))
 	}
 	if end := skipSpace(text, int(dec.InputOffset())); end != len(text) {
 		return nil, fmt.Errorf("unexpected text after the object: %s", shorten(text[end:]))

@@ -115,7 +115,7 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 	cfg.BuildFlags = append(cfg.BuildFlags, o.Flags...)
 	found, err := packages.Load(cfg, patterns...)
 	if err != nil {
-		return nil, err
+		return nil, plain(err)
 	}
 	withC := sync.OnceValues(func() ([]*packages.Package, error) {
 		cfg := *cfg
@@ -166,6 +166,14 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 		p.takeTests()
 	}
 	return order, nil
+}
+
+// plain is an error of the go command as it prints it itself, without how it was started.
+func plain(err error) error {
+	if _, text, ok := strings.Cut(err.Error(), "stderr: "); ok && strings.TrimSpace(text) != "" {
+		return errors.New(strings.TrimSpace(text))
+	}
+	return err
 }
 
 // takeTests adopts what only the tests of a package show.

@@ -101,10 +101,24 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 	if s.traceErr != nil {
 		return mistake("-trace: %v", s.traceErr)
 	}
+	s.tellTrace(stderr)
 	if err := s.writeSARIF(); err != nil {
 		return mistake("-sarif: %v", err)
 	}
 	return s.exitCode()
+}
+
+// tellTrace says where the trace is, and what to do with it.
+func (s *session) tellTrace(stderr io.Writer) {
+	if s.traces == 0 {
+		return
+	}
+	text := fmt.Sprintf("cpor %s: trace written to %s", s.command, s.trace)
+	if name := strings.ToLower(s.trace); strings.HasSuffix(name, ".json") &&
+		!trace.NeedsStates(name) {
+		text += fmt.Sprintf("; \"cpor view %s\" shows it in the browser", s.trace)
+	}
+	fmt.Fprintln(stderr, text)
 }
 
 // runnable refuses what cpor run cannot run.

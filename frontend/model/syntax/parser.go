@@ -235,6 +235,8 @@ func (p *parser) topDecl() {
 		p.invariantDecl(pos)
 	case tImport:
 		p.fail("there are no imports: write include \"file.model\"")
+	case tChan:
+		p.fail("a channel is a variable: var c chan int, or var c chan(4) int with a buffer")
 	case tPackage:
 		p.fail("there are no packages: leave the package clause out")
 	case tRbrace:
