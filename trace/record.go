@@ -175,8 +175,16 @@ func (p *player) step(i int, s Step) (system.Outcome, error) {
 }
 
 // replay runs t and checks its claim; the live state is then the last one.
+// Foresee announces to a machine which steps it will take next.
+func Foresee(m system.Machine, steps []Step) {
+	if c := m.Capabilities().Costly; c != nil {
+		c.Foresee(len(steps), func(i int) (int, uint64) { return steps[i].Thread, steps[i].Alt })
+	}
+}
+
 func (p *player) replay(t *Trace) error {
 	p.m.Load(p.initial)
+	Foresee(p.m, t.Steps)
 	var last *system.Violation
 	for i, s := range t.Steps {
 		out, err := p.step(i, s)
@@ -247,6 +255,7 @@ func (t *Trace) record(sys system.System, states bool, hurry func() bool) (*Reco
 	p.tells = p.m.Capabilities().Narrating
 	p.tell(true)
 	p.m.Load(p.initial)
+	Foresee(p.m, t.Steps)
 	r := &Record{Initial: t.Initial, Violation: t.Violation, Events: make([]Event, 0, len(t.Steps))}
 	c := &recorder{player: p, r: r, mail: newMail(), violated: map[int][]system.Binding{},
 		seen: map[int]bool{}}

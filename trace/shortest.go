@@ -165,6 +165,7 @@ func (z *shortener) goal(t *Trace) goal {
 	g := goal{want: t.Violation}
 	if t.Violation.Kind == system.Deadlock {
 		z.m.Load(z.sys.Initial()[t.Initial])
+		Foresee(z.m, t.Steps)
 		for _, s := range t.Steps {
 			z.m.Step(s.Thread, s.Alt)
 		}

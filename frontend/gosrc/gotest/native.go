@@ -475,7 +475,7 @@ func (r *nativeRun) dpor(ctx context.Context, sys *replay.System) error {
 		if !errors.As(err, &diverged) {
 			err = nil
 		}
-		r.res.Verdict = engine.Incomplete
+		r.res.Verdict, r.res.Reason = engine.Incomplete, r.over(ctx)
 	}
 	return err
 }
@@ -721,6 +721,7 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 	ended := false
 	err := caught(func() {
 		m := s.NewMachine().(*replay.Machine)
+		trace.Foresee(m, t.Steps)
 		for i, st := range t.Steps {
 			if early, sleeps := m.Early(st.Thread); early {
 				f.Note = "it needs time to pass while a goroutine could run"

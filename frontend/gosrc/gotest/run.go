@@ -862,6 +862,7 @@ func stackOf(s machine.Stack) Stack {
 func violationOf(p system.System, t *trace.Trace) *system.Violation {
 	m := p.NewMachine()
 	m.Track(true)
+	trace.Foresee(m, t.Steps)
 	for i, s := range t.Steps {
 		if out := m.Step(s.Thread, s.Alt); out.Violation != nil {
 			t.Steps = t.Steps[:i+1]

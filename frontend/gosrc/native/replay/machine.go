@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -701,6 +702,9 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 		return err
 	}
 	for k := here; k < len(x.Steps); k++ {
+		if k%64 == 63 && m.s.ctx.Err() != nil {
+			return context.Cause(m.s.ctx)
+		}
 		st := &x.Steps[k]
 		ev, err := m.intern(st, k, k == len(x.Steps)-1 && ended(x))
 		if err != nil {
