@@ -24,6 +24,7 @@
 package dive
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -38,8 +39,8 @@ const (
 	// after is how many calls of Turn come before the first dive: a search of a tenth of a
 	// second has none, and finds what it finds breadth first, with the shortest trace.
 	after = 32_000 / engine.TurnStates
-	// A call is worth early steps up to call number eager, and late steps from then on.
-	eager = 400_000 / engine.TurnStates
+	// A call is worth early steps at first, half as many each time that their number has doubled,
+	// and late steps in the end. A step costs about as much as a state.
 	early = engine.TurnStates / 2
 	late  = engine.TurnStates / 16
 	// most is how many steps one call takes at most, so that no worker is away for long.
@@ -103,14 +104,10 @@ func (d *Diver) Found() *Found { return d.found.Load() }
 // Turn is [engine.Options.Turn].
 func (d *Diver) Turn() {
 	n := d.calls.Add(1)
-	switch {
-	case n <= after:
+	if n < after {
 		return
-	case n <= eager:
-		d.due.Add(early)
-	default:
-		d.due.Add(late)
 	}
+	d.due.Add(int64(max(early>>(bits.Len64(n/after)-1), late)))
 	if d.found.Load() != nil || !d.mu.TryLock() {
 		return
 	}
