@@ -190,6 +190,9 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 				"executions (step %d: %s)", diverged.At+1, diverged.What)
 		}
 		return res, nil
+	case errors.Is(err, replay.ErrTooLarge):
+		res.Verdict, res.Reason = engine.Incomplete, tooLarge
+		return res, nil
 	case errors.Is(err, replay.ErrEndless):
 		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps",
 			nativeSteps), stores}
@@ -246,7 +249,7 @@ func (r *nativeRun) patient() bool {
 }
 
 // tooLarge says that an execution was broken off.
-const tooLarge = "an execution takes too much memory or time"
+var tooLarge = replay.ErrTooLarge.Error()
 
 // over says why an exploration ended early.
 func (r *nativeRun) over(ctx context.Context) string {
@@ -636,7 +639,8 @@ func (s *NativeSystem) explain(t *trace.Trace, until time.Time) (f *Failure, err
 			f, err = s.Repeat(&trace.Trace{Steps: found.Steps, Violation: found.Violation})
 		})
 	}
-	if err = errors.Join(err, stopped); errors.As(err, new(*native.Diverged)) {
+	if err = errors.Join(err, stopped); errors.As(err, new(*native.Diverged)) ||
+		errors.Is(err, replay.ErrTooLarge) {
 		if g := s.told(t); g != nil {
 			return g, nil
 		}
@@ -660,6 +664,9 @@ func (s *NativeSystem) told(t *trace.Trace) (f *Failure) {
 
 // seen returns what a process tells of a failing execution; nil if nothing fails.
 func (s *NativeSystem) seen(x *native.Execution) *Failure {
+	if x.End == native.TooLarge {
+		return nil // that is a limit of ours
+	}
 	why, kind := x.Failure, FailureKind("")
 	if why != nil {
 		kind = FailureKind(why.Kind)

@@ -135,6 +135,19 @@ func TestNativeUncertain(t *testing.T) {
 		t.Errorf("again: %+v, %v", res, err)
 	}
 	for _, at := range []int32{1, 3} {
+		res, err := run(func(n int32, x *native.Execution) error {
+			if n >= at {
+				x.End, x.Failure = native.TooLarge, &native.Failure{Kind: "limit", Message: "large"}
+				x.Steps[len(x.Steps)-1].Failure = x.Failure
+			}
+			return nil
+		})
+		if err != nil || res.Verdict != engine.Incomplete || res.Failure != nil ||
+			res.Reason != tooLarge {
+			t.Errorf("too large, execution %d: %+v, %v", at, res, err)
+		}
+	}
+	for _, at := range []int32{1, 3} {
 		res, err := run(func(n int32, _ *native.Execution) error {
 			if n >= at {
 				return &native.RuntimeFailed{What: "bad span"}

@@ -681,7 +681,7 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 		}
 	default:
 		x.Failure = failure
-		if n := len(x.Steps); n > 0 && failure != nil {
+		if n := len(x.Steps); n > 0 && failure != nil && x.End != TooLarge {
 			x.Steps[n-1].Failure = failure
 		}
 	}

@@ -663,6 +663,9 @@ type about struct {
 
 // absorb makes what an execution did behind its first steps, which led to the live state, known.
 func (m *Machine) absorb(x *native.Execution, here int) error {
+	if x.End == native.TooLarge {
+		return ErrTooLarge
+	}
 	mark := m.Mark()
 	defer m.Rewind(mark)
 	if err := m.leads(x, here); err != nil {

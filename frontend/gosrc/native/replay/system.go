@@ -91,6 +91,9 @@ type Options struct {
 // ErrEndless is the error for an execution that was cut off after Options.MaxSteps.
 var ErrEndless = errors.New("an execution takes so many steps that it may have no end")
 
+// ErrTooLarge is the error for an execution that took too much memory or time.
+var ErrTooLarge = errors.New("an execution takes too much memory or time")
+
 // New returns the system of a program of which open makes processes. It runs it once; if what
 // that tells does not fit together, there is nothing to search, see [System.Broken]. Close ends
 // the processes. When ctx is canceled, a step that needs an execution panics with a *[Stop].
