@@ -5,7 +5,7 @@
 // A Service feeds a Monitor from any number of sources. Poss is the interval search of package
 // detect, whose branches wait for events. Def of a conjunction of 1-local predicates is Garg and
 // Waldecker's algorithm, which waits in the same way. Def of any other predicate explores the
-// reachable global states that do not satisfy it.
+// reachable global states that do not satisfy it, with the persistent sets of PSDef.
 //
 // # What is announced
 //

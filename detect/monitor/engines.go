@@ -3,6 +3,7 @@ package monitor
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"cpor/detect/computation"
 	"cpor/detect/predicate"
@@ -238,7 +239,7 @@ func (k *seeker) needed(i int) int32 {
 	return least
 }
 
-func (k *seeker) end(*Monitor) bool { return false }
+func (k *seeker) end(*Monitor) (bool, error) { return false, nil }
 
 func (k *seeker) save() any {
 	nodes := make([]*seekNode, 0, len(k.nodes))
@@ -401,31 +402,48 @@ func (g *strong) advance(m *Monitor, _ int) (*Detection, bool) {
 	return nil, false
 }
 
-func (g *strong) end(m *Monitor) bool    { return g.run(m, true) == 1 }
-func (g *strong) needed(i int) int32     { return g.S[i] }
-func (g *strong) size() int              { return 1 }
-func (g *strong) save() any              { return g.S }
-func (g *strong) restore(d []byte) error { return json.Unmarshal(d, &g.S) }
+func (g *strong) end(m *Monitor) (bool, error) { return g.run(m, true) == 1, nil }
+func (g *strong) needed(i int) int32           { return g.S[i] }
+func (g *strong) size() int                    { return 1 }
+func (g *strong) save() any                    { return g.S }
+func (g *strong) restore(d []byte) error       { return json.Unmarshal(d, &g.S) }
 
 // avoider looks for Def of any predicate: it explores the global states that can
 // be reached without satisfying the predicate. Def is certain when none of them
 // can be left any more. Of the states, only those are kept whose successors are
 // not all known.
+//
+// From a state it explores PSDef(s) (paper, section 6 and figure 5), which depends only on
+// transitions that are known: for each process of a false clause its next transition, if that is
+// enabled, or one that must come before it. While one of these has not arrived, another clause is
+// tried; if none gives a set, the state waits, as it would anyway: without persistent sets, a state
+// is not left before the next transitions of all processes are known. So Def is announced as
+// early. The formula falseUntilEnd is taken to be false, as the paper says for what has not
+// arrived. When no more events come, a process without a next one is at its end, and what waits
+// is decided: if no process of a false clause can move, the predicate is never true.
 type avoider struct {
 	part
 	open   map[string]*avoidState
 	levels map[int]map[string]bool // the states that were reached, by number of transitions
 	seen   []int32
 	tuples []int32
+	over   bool // no more events come
+	plain  bool // without persistent sets, for tests
+
+	transitions uint64 // explored
 }
 
 // avoidState is a reachable state that does not satisfy the predicate.
 type avoidState struct {
 	At    computation.Cut
 	Level int
-	// Todo are the hosts whose next transition is not known, or not whether it is
-	// enabled.
-	Todo []int
+	// Todo are the hosts whose next transition is to be explored, once it is known, and whether it
+	// is enabled. They are all hosts until Chosen is set, when it is known which of them
+	// suffice.
+	Todo   []int
+	Chosen bool
+	// Never: the predicate is false from here on, whatever comes.
+	Never bool
 }
 
 func newAvoider(m *Monitor, conj *predicate.Conjunction) *avoider {
@@ -496,7 +514,9 @@ func (a *avoider) advance(m *Monitor, _ int) (*Detection, bool) {
 			}
 			s := work[len(work)-1]
 			work = work[:len(work)-1]
-			work = a.expand(m, s, work)
+			if !s.Never {
+				work = a.expand(m, s, work)
+			}
 		}
 		a.drop()
 	}
@@ -506,39 +526,163 @@ func (a *avoider) advance(m *Monitor, _ int) (*Detection, bool) {
 	return nil, false
 }
 
-// expand executes the transitions of s that are known and enabled.
-func (a *avoider) expand(m *Monitor, s *avoidState, work []*avoidState) []*avoidState {
-	left := s.Todo[:0]
-next:
-	for _, i := range s.Todo {
-		h := m.hosts[i]
-		x := h.find(s.At[i]) + 1
-		if x == len(h.states) {
-			left = append(left, i)
+// nextKind says what is known of a process's next transition from a state.
+type nextKind uint8
+
+const (
+	nextUnknown nextKind = iota // it has not arrived, or something that it may wait for
+	nextEnabled
+	nextWaits // another process has to move first
+	nextNone  // no more events come
+)
+
+// nextOf returns what is known of the next transition of host i: where it leads to, or which host
+// has to move before it.
+func (a *avoider) nextOf(m *Monitor, at computation.Cut, i int) (kind nextKind, to int32,
+	wait int) {
+	h := m.hosts[i]
+	x := h.find(at[i]) + 1
+	if x == len(h.states) {
+		if a.over {
+			return nextNone, 0, 0
+		}
+		return nextUnknown, 0, 0
+	}
+	st := &h.states[x]
+	kind = nextEnabled
+	for j, g := range m.hosts {
+		if j == i || st.clock[j] <= at[j] {
 			continue
 		}
-		st := &h.states[x]
-		enabled := true
-		for j, g := range m.hosts {
-			if j == i || st.clock[j] <= s.At[j] {
+		if y := g.find(at[j]) + 1; y < len(g.states) && g.states[y].at <= st.clock[j] {
+			return nextWaits, 0, j // j has to move first, whatever comes
+		}
+		if st.clock[j] > g.arrived {
+			kind = nextUnknown
+		}
+	}
+	return kind, st.at, 0
+}
+
+// follow returns the hosts at the ends of the paths in the wait-for graph from some hosts: those
+// whose enabled transitions come before any of these hosts moves. known is false if that
+// cannot be told yet.
+func (a *avoider) follow(m *Monitor, at computation.Cut, hosts []int) (set []int, known bool) {
+	for _, i := range hosts {
+		kind, _, j := a.nextOf(m, at, i)
+		for kind == nextWaits {
+			i = j
+			kind, _, j = a.nextOf(m, at, i)
+		}
+		switch {
+		case kind == nextUnknown:
+			return nil, false
+		case kind == nextEnabled && !slices.Contains(set, i):
+			set = append(set, i)
+		}
+	}
+	return set, true
+}
+
+// staysFalse reports whether a clause is still false after each of the transitions.
+func (a *avoider) staysFalse(m *Monitor, at computation.Cut, x int, set []int) bool {
+	for _, i := range set {
+		_, to, _ := a.nextOf(m, at, i)
+		there := at.Clone()
+		there[i] = to
+		a.tuples = m.tuplesAt(there, a.tuples)
+		if a.holds(m, x, a.tuples) {
+			return false
+		}
+	}
+	return true
+}
+
+// choice is what is to be explored from a state.
+type choice uint8
+
+const (
+	choosesAll   choice = iota // every enabled transition
+	choosesSet                 // those of some hosts
+	choosesLater               // that cannot be told yet
+	neverTrue                  // nothing: the predicate is false from here on
+)
+
+// choose returns PSDef(s), the smallest set among those of all false clauses.
+func (a *avoider) choose(m *Monitor, at computation.Cut) (set []int, c choice) {
+	a.tuples = m.tuplesAt(at, a.tuples)
+	var wrong []int
+	for x := range a.conj.Clauses {
+		if !a.holds(m, x, a.tuples) {
+			wrong = append(wrong, x)
+		}
+	}
+	offer := func(t []int) {
+		if c != choosesSet || len(t) < len(set) {
+			set, c = t, choosesSet
+		}
+	}
+	for _, x := range wrong {
+		own := a.conj.Clauses[x].Support
+		t, known := a.follow(m, at, own)
+		switch {
+		case !known:
+			if c == choosesAll {
+				c = choosesLater
+			}
+			continue
+		case len(t) == 0:
+			return nil, neverTrue
+		case a.staysFalse(m, at, x, t): // line (c) of the figure
+			offer(t)
+			continue
+		}
+		for _, y := range wrong { // line (e)
+			others := a.conj.Clauses[y].Support
+			if slices.ContainsFunc(others, func(i int) bool { return slices.Contains(own, i) }) {
 				continue
 			}
-			if y := g.find(s.At[j]) + 1; y < len(g.states) && g.states[y].at <= st.clock[j] {
-				enabled = false // j has to move first, whatever comes
-				break
-			}
-			if st.clock[j] > g.arrived {
-				left = append(left, i)
-				continue next
+			u, known := a.follow(m, at, others)
+			switch {
+			case !known:
+			case len(u) == 0:
+				return nil, neverTrue
+			default:
+				u = append(u, t...)
+				slices.Sort(u)
+				offer(slices.Compact(u))
 			}
 		}
-		if !enabled {
-			continue
+	}
+	return set, c
+}
+
+// expand executes the transitions of s that are to be explored, known and enabled.
+func (a *avoider) expand(m *Monitor, s *avoidState, work []*avoidState) []*avoidState {
+	if !s.Chosen && !a.plain {
+		switch set, c := a.choose(m, s.At); c {
+		case choosesLater:
+			return work
+		case neverTrue:
+			s.Never, s.Todo = true, nil
+			return work
+		case choosesSet:
+			s.Todo = set
 		}
-		at := s.At.Clone()
-		at[i] = st.at
-		if t := a.reach(m, at, s.Level+1); t != nil {
-			work = append(work, t)
+	}
+	s.Chosen = true
+	left := s.Todo[:0]
+	for _, i := range s.Todo {
+		switch kind, to, _ := a.nextOf(m, s.At, i); kind {
+		case nextUnknown:
+			left = append(left, i)
+		case nextEnabled:
+			a.transitions++
+			at := s.At.Clone()
+			at[i] = to
+			if t := a.reach(m, at, s.Level+1); t != nil {
+				work = append(work, t)
+			}
 		}
 	}
 	if s.Todo = left; len(left) == 0 {
@@ -577,20 +721,32 @@ func (a *avoider) needed(i int) int32 {
 	return least
 }
 
-// end: an open state from which no host has a next transition is the final one.
-func (a *avoider) end(m *Monitor) bool {
+// end finishes the search, knowing that no more events come.
+func (a *avoider) end(m *Monitor) (bool, error) {
+	a.over = true
+	work := make([]*avoidState, 0, len(a.open))
 	for _, s := range a.open {
-		if len(s.Todo) == len(m.hosts) {
-			final := true
-			for i, h := range m.hosts {
-				final = final && h.find(s.At[i]) == len(h.states)-1
-			}
-			if final {
-				return false
-			}
+		work = append(work, s)
+	}
+	for steps := 0; len(work) > 0; steps++ {
+		if steps%1024 == 1023 && m.over(a.size()) {
+			return false, ErrFull
+		}
+		s := work[len(work)-1]
+		work = work[:len(work)-1]
+		final := true
+		for i := range m.hosts {
+			kind, _, _ := a.nextOf(m, s.At, i)
+			final = final && kind == nextNone
+		}
+		if final || s.Never {
+			return false, nil
+		}
+		if work = a.expand(m, s, work); s.Never {
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 func (a *avoider) save() any {
@@ -621,6 +777,7 @@ func (a *avoider) restore(data []byte) error {
 	clear(a.open)
 	clear(a.levels)
 	for _, s := range in.Open {
+		s.Chosen = s.Chosen || len(s.Todo) < len(a.seen) // of a version without sets
 		a.open[key(s.At)] = s
 	}
 	for l, set := range in.Levels {

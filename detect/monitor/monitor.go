@@ -93,7 +93,7 @@ type engine interface {
 	// size is the number of branches that are kept.
 	size() int
 	// end decides when no more events come: whether Poss or Def holds.
-	end(m *Monitor) bool
+	end(m *Monitor) (bool, error)
 	// truth returns which clauses have a true literal of host i's own.
 	truth(m *Monitor, i int, tuple int32) []bool
 	// forget follows a renumbering of the tuples.
@@ -648,7 +648,7 @@ func (m *Monitor) shrinkValues(anyway bool) {
 
 // End tells that no more events come, and returns whether the predicate holds
 // (Poss or Def) for the events that have arrived. Events that still wait for a
-// predecessor are an error.
+// predecessor are an error; so is a limit that is reached while the answer is computed.
 func (m *Monitor) End() (bool, error) {
 	if m.detected != nil {
 		return true, nil
@@ -667,8 +667,8 @@ func (m *Monitor) End() (bool, error) {
 		}
 	}
 	for _, p := range m.parts {
-		if p.end(m) {
-			return true, nil
+		if holds, err := p.end(m); holds || err != nil {
+			return holds, err
 		}
 	}
 	return false, nil
