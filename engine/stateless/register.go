@@ -7,6 +7,7 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/lockset"
+	"cpor/engine/search/composed"
 	"cpor/internal/human"
 )
 
@@ -130,11 +131,14 @@ func (r Reduction) check(v *engine.Values, o *engine.Options) error {
 
 // run is Entry.Run.
 func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
+	how := invisible.Of(t.Flags)
+	if how != "" && t.System.NewMachine().Capabilities().Locking == nil {
+		return nil, &engine.Refusal{Err: composed.ErrNoLocks}
+	}
 	sys, shown, err := lockset.Wrap(t.System, t.Flags)
 	if err != nil {
 		return nil, err
 	}
-	how := invisible.Of(t.Flags)
 	o := Options{
 		Options: t.Options, Reduction: r, Undo: undo.Of(t.Flags), Deepen: deepen.Of(t.Flags),
 		InvisibleFirst: how == invisibleFirst, Composed: how == invisibleComposed,

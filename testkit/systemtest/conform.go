@@ -36,8 +36,9 @@ type Options struct {
 //
 //   - there are initial states, all different, and a new machine is in the first;
 //   - in each state, what package validate checks: loading and encoding, undo,
-//     self-loops, tracking, accesses that are what changed, independent
-//     transitions that commute, hashes, and pieces if they are offered;
+//     self-loops, tracking, accesses that are what changed, hashes, pieces if they are offered,
+//     and that any two transitions that are independent there ([system.Access.Conflicts]),
+//     operations for which there is room among them, do the same in both orders;
 //   - locations and threads mean the same in every order: an execution whose independent
 //     neighbors are exchanged takes the same transitions with the same accesses and the same
 //     names, and ends in the same state;

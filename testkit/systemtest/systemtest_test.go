@@ -157,6 +157,17 @@ func (m forgetsChanges) Capabilities() system.MachineCapabilities {
 
 func (m forgetsChanges) Changed(dst []int32) ([]int32, bool) { return dst, true }
 
+// operating says that the last step of m wrote by an operation wherever it wrote.
+func operating(m system.Machine, op system.Op, room uint16) []system.Access {
+	as := slices.Clone(m.Accesses())
+	for i := range as {
+		if as[i].Write {
+			as[i].Op, as[i].Room = op, room
+		}
+	}
+	return as
+}
+
 // liar is a machine that breaks one rule: the functions that are set replace the machine's.
 type liar struct {
 	system.Machine
@@ -452,6 +463,18 @@ func TestConformBites(t *testing.T) {
 				return as
 			}
 		}), "did not say so"},
+		{"stores of different numbers do not commute", toys,
+			pieces(func(_ system.Pieces, l *liarPieces) {
+				l.accesses = func() []system.Access {
+					return operating(l.Machine, system.Store(0), system.Unlimited)
+				}
+			}), "independent"},
+		{"what is no addition does not commute with additions", toys,
+			pieces(func(_ system.Pieces, l *liarPieces) {
+				l.accesses = func() []system.Access {
+					return operating(l.Machine, system.Addition(1), 9)
+				}
+			}), "independent"},
 		{"independent transitions have the same hash", toys,
 			simple(func(m system.Machine, l *liar) {
 				last := 0

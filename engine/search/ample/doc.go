@@ -19,6 +19,10 @@
 // the threads outside do while those inside do not move is independent of all that those inside can
 // do next, and their next transitions stay enabled and the same.
 //
+// Operations that commute ([system.Op]) count as reads and writes here, though vectors use them.
+// What others may still do is not known by operation; and an addition would be independent of all
+// that the others may do only if nobody reads the sum any more.
+//
 // # Moves of several transitions
 //
 // A move continues with its thread as long as the next transition is the only one of the thread, is
