@@ -402,6 +402,85 @@ func (b *Builder) Table(numbers []int32) int {
 	return at
 }
 
+// What the function that expands a thread returns if it is not the number of its outcomes. 0 means
+// that the thread is blocked.
+const (
+	IsLeft  = -1 // to the reference
+	IsEnded = -2
+)
+
+// Threads is how a language expands the threads of the state at Source, in the function that
+// [Builder.Expand] makes. Each field writes code.
+type Threads struct {
+	Count  func() // pushes how many there are
+	First  func() // goes to the first thread
+	Next   func() // goes to the next one
+	Expand func() // adds the outcomes of the thread, and pushes their number
+	AtEnd  func() // pushes 1 if the thread, which is blocked, may wait forever, else 0
+}
+
+// Expand makes the function for Finish. threads gets the locals that have the state's address
+// and the thread's number.
+func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads) *wasm.Func {
+	f := b.Func([]wasm.Type{wasm.I32}, nil)
+	const words = wasm.Local(0)
+	var l [6]wasm.Local
+	for i := range l {
+		l[i] = f.Local(wasm.I32)
+	}
+	state, t, n, count, mark, note := l[0], l[1], l[2], l[3], l[4], l[5]
+	of := threads(f, state, t)
+	f.I32(source)
+	f.Set(state)
+	b.SetWords(f, state, func() { f.Get(words) })
+	of.Count()
+	f.Set(n)
+	of.First()
+	done := f.Block()
+	loop := f.Loop()
+	f.Get(t)
+	f.Get(n)
+	f.Op(wasm.I32GeU)
+	f.BrIf(done)
+	f.GetGlobal(b.Next)
+	f.Set(mark)
+	f.GetGlobal(b.Note)
+	f.Set(note)
+	known := f.Block()
+	trouble := f.Block()
+	b.Crowded(f)
+	f.BrIf(trouble)
+	of.Expand()
+	f.Tee(count)
+	f.I32(0)
+	f.Op(wasm.I32GtS)
+	f.BrIf(known)
+	f.Get(count)
+	f.Op(wasm.I32Eqz)
+	f.If()
+	b.Blocked(f, t, of.AtEnd)
+	f.Br(known)
+	f.End()
+	f.Get(count)
+	f.I32(IsEnded)
+	f.Op(wasm.I32Ne)
+	f.BrIf(trouble)
+	b.Ended(f, t)
+	f.Br(known)
+	f.End()
+	b.Left(f, t, mark, note)
+	f.End()
+	of.Next()
+	f.Get(t)
+	f.I32(1)
+	f.Op(wasm.I32Add)
+	f.Set(t)
+	f.Br(loop)
+	f.End()
+	f.End()
+	return f
+}
+
 // Finish makes a program of the module. expand(words i32) expands the state at Source.
 func (b *Builder) Finish(expand *wasm.Func, info Info) *Program {
 	f := b.Func([]wasm.Type{wasm.I32}, []wasm.Type{wasm.I64})

@@ -43,12 +43,6 @@ const (
 	maxChannels = 16      // that a reference may be
 )
 
-// What the function of a point returns instead of the number of outcomes.
-const (
-	isLeft  = -1
-	isEnded = -2
-)
-
 // emit returns the system as a module, nil if it is nothing that code can execute.
 func emit(s *System) *code.Program {
 	p := s.p
@@ -64,7 +58,7 @@ func emit(s *System) *code.Program {
 		f.I32(v)
 		return f
 	}
-	nobody, ended := constant(isLeft), constant(isEnded)
+	nobody, ended := constant(code.IsLeft), constant(code.IsEnded)
 	e.Elem(nobody)
 	ends := []int32{0}
 	lefts, places := 0, 0
@@ -94,86 +88,45 @@ func emit(s *System) *code.Program {
 // expand makes the function that expands a state.
 func (e *emitter) expand(ends int) *wasm.Func {
 	s := e.sys
-	f := e.Func([]wasm.Type{wasm.I32}, nil)
-	const words = wasm.Local(0)
-	state, t, slot, shift := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32),
-		f.Local(wasm.I32)
-	n, pc, count, mark, note := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32),
-		f.Local(wasm.I32), f.Local(wasm.I32)
-	f.I32(code.Source)
-	f.Set(state)
-	e.SetWords(f, state, func() { f.Get(words) })
-	if s.dynamic {
-		f.Get(state)
-		f.Mem(wasm.I32Load, 8*s.count)
-	} else {
-		f.I32(int32(s.threads))
-	}
-	f.Set(n)
-	f.I32(int32(8 * s.base))
-	f.Set(slot)
-	done := f.Block()
-	loop := f.Loop()
-	f.Get(t)
-	f.Get(n)
-	f.Op(wasm.I32GeU)
-	f.BrIf(done)
-	f.GetGlobal(e.Next)
-	f.Set(mark)
-	f.GetGlobal(e.Note)
-	f.Set(note)
-	known := f.Block()
-	trouble := f.Block()
-	e.Crowded(f)
-	f.BrIf(trouble)
-	e.counter(f, state, slot, shift)
-	f.Tee(pc)
-	f.I32(int32(len(e.p.Points)))
-	f.Op(wasm.I32GtU)
-	f.IfValue(wasm.I32)
-	f.I32(isEnded)
-	f.Else()
-	f.Get(t)
-	f.Get(slot)
-	f.Get(shift)
-	f.Get(pc)
-	f.CallIndirect(e.points)
-	f.End()
-	f.Set(count)
-	f.Get(count)
-	f.I32(isLeft)
-	f.Op(wasm.I32Eq)
-	f.BrIf(trouble)
-	f.Get(count)
-	f.Op(wasm.I32Eqz)
-	f.If()
-	e.Blocked(f, t, func() {
-		f.Get(pc)
-		f.I32(2)
-		f.Op(wasm.I32Shl)
-		f.Mem(wasm.I32Load, ends)
+	return e.Expand(func(f *wasm.Func, state, t wasm.Local) code.Threads {
+		slot, shift, pc := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+		return code.Threads{
+			Count: func() {
+				if s.dynamic {
+					f.Get(state)
+					f.Mem(wasm.I32Load, 8*s.count)
+				} else {
+					f.I32(int32(s.threads))
+				}
+			},
+			First: func() {
+				f.I32(int32(8 * s.base))
+				f.Set(slot)
+			},
+			Next: func() { e.nextSlot(f, slot, shift) },
+			Expand: func() {
+				e.counter(f, state, slot, shift)
+				f.Tee(pc)
+				f.I32(int32(len(e.p.Points)))
+				f.Op(wasm.I32GtU)
+				f.IfValue(wasm.I32)
+				f.I32(code.IsEnded)
+				f.Else()
+				f.Get(t)
+				f.Get(slot)
+				f.Get(shift)
+				f.Get(pc)
+				f.CallIndirect(e.points)
+				f.End()
+			},
+			AtEnd: func() {
+				f.Get(pc)
+				f.I32(2)
+				f.Op(wasm.I32Shl)
+				f.Mem(wasm.I32Load, ends)
+			},
+		}
 	})
-	f.Br(known)
-	f.End()
-	f.Get(count)
-	f.I32(isEnded)
-	f.Op(wasm.I32Eq)
-	f.If()
-	e.Ended(f, t)
-	f.End()
-	f.Br(known)
-	f.End()
-	e.Left(f, t, mark, note)
-	f.End()
-	e.nextSlot(f, slot, shift)
-	f.Get(t)
-	f.I32(1)
-	f.Op(wasm.I32Add)
-	f.Set(t)
-	f.Br(loop)
-	f.End()
-	f.End()
-	return f
 }
 
 // nextSlot goes on to the slot of the next thread.
@@ -279,7 +232,7 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	blocks, cyclic := e.blocks(pt.Entry)
 	if pt.Timeout || blocks == nil || e.notes(blocks) > code.MaxNotes {
 		e.left = true
-		f.I32(isLeft)
+		f.I32(code.IsLeft)
 		return
 	}
 	x := &fn{Values: code.Values{Func: f, Type: wasm.I64}, e: e, pt: pt, point: number,
@@ -351,7 +304,7 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	x.Get(x.count)
 	x.Op(wasm.Return)
 	f.End()
-	x.I32(isLeft)
+	x.I32(code.IsLeft)
 }
 
 // packed tells whether several slots share a word.

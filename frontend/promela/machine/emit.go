@@ -115,7 +115,7 @@ func emit(s *System) *code.Program {
 			}
 			expands = append(expands, h)
 			if inner[st.src] {
-				f.I32(-1)
+				f.I32(code.IsLeft)
 				g.I32(0)
 				continue
 			}
@@ -1889,67 +1889,37 @@ func (e *emitter) emitChain(most int) *wasm.Func {
 
 // emitExpand makes the function that expands a state.
 func (e *emitter) emitExpand() *wasm.Func {
-	f := e.Func([]wasm.Type{wasm.I32}, nil)
-	const words = wasm.Local(0)
-	state, t, at, n, count := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32),
-		f.Local(wasm.I32), f.Local(wasm.I32)
-	mark, note, place := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
-	f.I32(code.Source)
-	f.Set(state)
-	e.SetWords(f, state, func() { f.Get(words) })
-	f.Get(state)
-	f.Mem(wasm.I32Load8U, nprocShift/8)
-	f.Set(n)
-	f.I32(int32(code.Source + 8*e.sys.globals.words))
-	f.Set(at)
-	done := f.Block()
-	loop := f.Loop()
-	f.Get(t)
-	f.Get(n)
-	f.Op(wasm.I32GeS)
-	f.BrIf(done)
-	f.I32(0)
-	f.Get(t)
-	f.Mem(wasm.I32Store, atThread)
-	f.GetGlobal(e.Next)
-	f.Set(mark)
-	f.GetGlobal(e.Note)
-	f.Set(note)
-	known := f.Block()
-	trouble := f.Block()
-	e.Crowded(f)
-	f.BrIf(trouble)
-	f.Get(state)
-	f.Get(t)
-	f.Get(at)
-	e.controlState(f, at)
-	f.Tee(place)
-	f.I32(e.expand0)
-	f.Op(wasm.I32Add)
-	f.CallIndirect(e.expands)
-	f.Tee(count)
-	f.I32(0)
-	f.Op(wasm.I32LtS)
-	f.BrIf(trouble)
-	f.Get(count)
-	f.BrIf(known)
-	e.Blocked(f, t, func() {
-		f.Get(place)
-		f.Mem(wasm.I32Load8U, e.atEnd)
+	return e.Expand(func(f *wasm.Func, state, t wasm.Local) code.Threads {
+		at, place := f.Local(wasm.I32), f.Local(wasm.I32)
+		return code.Threads{
+			Count: func() {
+				f.Get(state)
+				f.Mem(wasm.I32Load8U, nprocShift/8)
+			},
+			First: func() {
+				f.I32(int32(code.Source + 8*e.sys.globals.words))
+				f.Set(at)
+			},
+			Next: func() { e.step(f, at) },
+			Expand: func() {
+				f.I32(0)
+				f.Get(t)
+				f.Mem(wasm.I32Store, atThread)
+				f.Get(state)
+				f.Get(t)
+				f.Get(at)
+				e.controlState(f, at)
+				f.Tee(place)
+				f.I32(e.expand0)
+				f.Op(wasm.I32Add)
+				f.CallIndirect(e.expands)
+			},
+			AtEnd: func() {
+				f.Get(place)
+				f.Mem(wasm.I32Load8U, e.atEnd)
+			},
+		}
 	})
-	f.Br(known)
-	f.End()
-	e.Left(f, t, mark, note)
-	f.End()
-	e.step(f, at)
-	f.Get(t)
-	f.I32(1)
-	f.Op(wasm.I32Add)
-	f.Set(t)
-	f.Br(loop)
-	f.End()
-	f.End()
-	return f
 }
 
 // emitViaList makes the function that expands a process in any control state: it lists the
@@ -1985,7 +1955,7 @@ func (e *emitter) emitViaList() *wasm.Func {
 		f.Tee(count)
 		f.Op(wasm.I32Eqz)
 		f.If()
-		f.I32(-1)
+		f.I32(code.IsLeft)
 		f.Op(wasm.Return)
 		f.End()
 		f.Get(count)
