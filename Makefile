@@ -7,7 +7,7 @@
 # make baseline   writes benchmarks/baseline anew
 # make fuzz    each fuzz target for FUZZTIME
 # make profile a CPU profile of a large search: MODE=cpu|mem|mutex|block|trace
-# make release stripped binaries without cgo in dist, for PLATFORMS, with VERSION in them
+# make release in dist, for PLATFORMS: archives, Debian packages, a Homebrew formula for URL, checksums
 # make generate  the methods of syntax trees, from the declarations of their nodes
 # make module  renames the module to MODULE, everywhere
 # make ci      all that the continuous integration does
@@ -22,6 +22,8 @@ BENCHED := ./cartesian ./engine/search ./engine/stateless ./frontend/model/machi
 MEASURE := $(GO) test -run '^$$' -bench . -benchmem -benchtime 100ms -count 5 -p 1 $(BENCHED)
 
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+# Where the archives will be; by default, dist.
+URL ?=
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .PHONY: build test lint race bench benchstat baseline fuzz profile release generate module ci clean
@@ -66,13 +68,7 @@ profile: build
 	bin/cpor run -profile $(MODE) $(MODEL)
 
 release:
-	@for p in $(PLATFORMS); do \
-		os=$${p%/*}; arch=$${p#*/}; ext=; [ $$os != windows ] || ext=.exe; \
-		for name in cpor cpor-bench; do \
-			out=dist/$$name-$(VERSION)-$$os-$$arch$$ext; echo $$out; \
-			CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X $$($(GO) list -m)/internal/version.release=$(VERSION)' -o $$out ./cmd/$$name || exit 1; \
-		done; \
-	done
+	$(GO) run ./internal/release -version '$(VERSION)' -url '$(URL)' -out dist $(PLATFORMS)
 
 generate:
 	$(GO) generate ./frontend/...

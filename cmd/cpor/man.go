@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,8 +66,12 @@ func manCommand(e *env, args []string) int {
 	return exitPass
 }
 
-// builtOn returns the day of the revision that the program was built from, or today.
+// builtOn returns the day that SOURCE_DATE_EPOCH says, by which packagers make the same files each
+// time; else that of the revision that the program was built from, or today.
 func builtOn() time.Time {
+	if s, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
+		return time.Unix(s, 0).UTC()
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if t, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {

@@ -21,7 +21,8 @@ func TestSARIF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gotest := "test -machine=interpreted -timeout=0 -C " + filepath.Join(root, "examples", "go") + " "
+	gotest := "test -machine=interpreted -timeout=0 -C " +
+		filepath.Join(root, "examples", "go") + " "
 	tutorial := filepath.Join(root, "docs", "tutorial") + "/"
 	for _, test := range []struct{ name, args, want string }{
 		{"assertion", "run -q " + tutorial + "counter.model",
