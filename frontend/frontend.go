@@ -52,6 +52,9 @@ type Program struct {
 	Replay *Execution
 	// Warnings, if not empty, is what the file may not mean, with the places.
 	Warnings string
+	// Freely, if not nil, returns how a shared variable, by the name of one of its locations, would
+	// be declared so that threads may use it without locks; empty if there is no such declaration.
+	Freely func(location string) string
 	// Sources are the files as they were loaded: the model's own, and those that it includes.
 	Sources []*source.File
 }

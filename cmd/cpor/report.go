@@ -391,6 +391,21 @@ func (r *report) writeText(w io.Writer, page terminal.Page) error {
 	return p.err
 }
 
+// declarations are those of the variables of violated disciplines by which threads may use them
+// without locks.
+func (r *report) declarations() []string {
+	var ds []string
+	for _, f := range r.found {
+		if f.Violation == nil || f.Kind != lockset.Discipline || r.program.Freely == nil {
+			continue
+		}
+		if d := r.program.Freely(f.Object); d != "" && !slices.Contains(ds, d) {
+			ds = append(ds, d)
+		}
+	}
+	return ds
+}
+
 func (r *report) writeViolation(p *printer, i int, f finding) {
 	if f.Account != nil {
 		if p.err == nil {
@@ -477,6 +492,9 @@ func (r *report) writeVerdict(p *printer) {
 	p.verdict(color, name+": ", s)
 	if next := r.next(); next != "" && !r.c.quiet {
 		p.printf("%s\n", p.wrap("try next: "+next, 2))
+		for _, d := range r.declarations() {
+			p.printf("    %s\n", d) // to be copied as it is
+		}
 	}
 	if r.ltl != "" {
 		p.printf("%s\n", p.wrap("not checked: "+r.ltl, 2))

@@ -92,7 +92,7 @@ func init() {
 			}
 			return &frontend.Program{System: m.System(), Params: m.Params(),
 				Properties: m.Properties(), Coverage: m.Coverage, CoverageSoFar: m.CoverageSoFar,
-				Sources: m.files}, nil
+				Freely: m.Freely, Sources: m.files}, nil
 		},
 	})
 }
