@@ -57,6 +57,7 @@ type Operation struct {
 	model   reflect.Value
 	values  map[int][]any
 	mayWait bool
+	silent  bool
 }
 
 // Op is an operation: a name, and a function whose first parameter is the value, such as a
@@ -84,6 +85,13 @@ func (o *Operation) Arg(i int, values ...any) *Operation {
 // It must wait only where the specification does, too.
 func (o *Operation) MayWait() *Operation {
 	o.mayWait = true
+	return o
+}
+
+// Silent says that the operation is not called in the end, where operations with results are
+// called to observe the value.
+func (o *Operation) Silent() *Operation {
+	o.silent = true
 	return o
 }
 

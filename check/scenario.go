@@ -128,7 +128,7 @@ func (p *plan) run(t *testing.T, s steps) {
 func (p *plan) observe(h *history, value reflect.Value) {
 	n, most := 0, len(h.calls)+1
 	for _, x := range p.pool {
-		if x.op.mayWait || x.op.fn.Type().NumOut() == 0 {
+		if x.op.mayWait || x.op.silent || x.op.fn.Type().NumOut() == 0 {
 			continue
 		}
 		var last []any

@@ -270,7 +270,7 @@ func (s *Treiber) Pop() int {
 		if s.top.CompareAndSwap(top, next) {
 			v := top.v
 			if s.bad {
-				s.free.Store(top)
+				s.free.CompareAndSwap(nil, top)
 			}
 			return v
 		}

@@ -68,15 +68,17 @@ func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, 
 		if r.Verdict == engine.Pass {
 			break
 		}
+		several := len(set.Texts)-n > 1
 		n += r.done
-		if r.Verdict == engine.Incomplete && x.ctx.Err() == nil && x.left().Timeout > quickly {
+		if r.Verdict == engine.Incomplete && several && x.ctx.Err() == nil &&
+			(x.o.Timeout == 0 || x.left().Timeout > quickly) {
 			if r, err = x.run(x.ctx, set.Texts[n:n+1], x.left()); err != nil {
 				return false, err
 			}
 			x.total = sum(x.total, r)
-			n++
 		}
 		if r.Verdict == engine.Pass {
+			n++
 			continue
 		}
 		if r.Verdict == engine.Incomplete && !d.Only {

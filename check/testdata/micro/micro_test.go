@@ -1,0 +1,24 @@
+package micro
+
+import (
+	"testing"
+
+	"cpor/check"
+)
+
+// TestMicro generates no scenarios of its own: it gets them.
+func TestMicro(t *testing.T) {
+	var codes []any
+	for x, i := uint32(1), 0; i < 64; i++ { // as in package check's TestMicro
+		x = x*1664525 + 1013904223
+		code := 0
+		for k := range 1 + x>>30 {
+			if k < 3 {
+				code = code*8 + 1 + int(x>>(8+5*k)%7)
+			}
+		}
+		codes = append(codes, code)
+	}
+	check.Linearizable(t, func() *T { return new(T) },
+		check.Op("Run", (*T).Run).Arg(0, codes...).Silent())
+}
