@@ -29,17 +29,25 @@ type NativeSystem struct {
 	*replay.System
 	names replay.Names
 	test  string
+	text  string
 }
+
+// Scenario returns the scenario of package check that the test runs; empty if there is none.
+func (s *NativeSystem) Scenario() string { return s.text }
 
 // Native says what is to run natively, and how.
 type Native struct {
 	Test string
 	// Open starts a process that runs the test. It may be called from many goroutines at once.
-	Open  func() (native.Process, error)
-	Names replay.Names
+	Open func() (native.Process, error)
+	// Scenario starts one for a scenario of package check; nil: there is no such process.
+	Scenario func(text string) (native.Process, error)
+	Names    replay.Names
 	// Time and NoLeaks are as in gosrc.Explore.
 	Time    gosrc.Time
 	NoLeaks bool
+
+	text string // the scenario
 }
 
 // nativeSteps is how many steps an execution may take that was not told which; one that takes more
@@ -66,7 +74,54 @@ const stores = "-machine interpreted can store states"
 //
 // With gosrc.AutoTime failures are judged as Run does. The error is a *[NeedsInterpreter], an
 // *engine.OptionError, or that of a process.
-func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error) {
+//
+// A test that calls check.Linearizable is explored again for each scenario.
+func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
+	start := cmp.Or(o.Start, time.Now())
+	res, said, err := runNative(ctx, n, o)
+	var described []string
+	for line := range strings.Lines(said) {
+		if d, ok := strings.CutPrefix(line, "cpor explores scenarios: "); ok {
+			described = append(described, d)
+		}
+	}
+	if err != nil || res.Verdict != engine.Pass || len(described) == 0 {
+		return res, err
+	}
+	res.Release()
+	res.Release, res.Native = nil, nil
+	if n.Scenario == nil || strings.Contains(strings.Join(described, ""), " waits") {
+		return nil, &NeedsInterpreter{"check.Linearizable has calls that may wait forever",
+			"-machine interpreted explores them"}
+	}
+	return scenarios(ctx, described, o, start, res,
+		func(ctx context.Context, texts []string, o Options) (total *Result, err error) {
+			begin, all := time.Now(), o.Timeout
+			for i, text := range texts {
+				m := n
+				m.Scenario, m.text = nil, text
+				m.Open = func() (native.Process, error) { return n.Scenario(text) }
+				if all > 0 {
+					o.Timeout = max(time.Millisecond, all-time.Since(begin))
+				}
+				r, _, err := runNative(ctx, m, o)
+				if err != nil {
+					return nil, err
+				}
+				if total != nil {
+					r = sum(total, r)
+				}
+				total, r.done = r, i
+				if r.Verdict != engine.Pass {
+					return r, nil
+				}
+			}
+			return total, nil
+		})
+}
+
+// runNative is RunNative without scenarios; said is what the first execution has printed.
+func runNative(ctx context.Context, n Native, o Options) (res *Result, said string, err error) {
 	r := &nativeRun{n: n, o: o, start: o.Start, res: &Result{}}
 	if r.start.IsZero() {
 		r.start = time.Now()
@@ -74,10 +129,10 @@ func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error
 	switch o.Engine {
 	case "", Auto, DPOR, Random:
 	default:
-		return nil, &NeedsInterpreter{fmt.Sprintf("-search %s stores states", o.Engine), stores}
+		return nil, "", &NeedsInterpreter{fmt.Sprintf("-search %s stores states", o.Engine), stores}
 	}
 	if o.Workers < 0 {
-		return nil, mistake("%d workers", o.Workers)
+		return nil, "", mistake("%d workers", o.Workers)
 	}
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -100,7 +155,8 @@ func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error
 		Processes: max(1, o.Workers) + 1, MaxSteps: nativeSteps})
 	if err != nil {
 		stop()
-		return r.ended(ctx, err)
+		res, err = r.ended(ctx, err)
+		return res, "", err
 	}
 	r.sys = sys
 	defer func() {
@@ -117,7 +173,8 @@ func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error
 	err = r.judge(ctx)
 	r.res.Runs, r.res.Mode = sys.Counts().Runs, sys.Mode()
 	r.res.Duration = time.Since(r.start)
-	return r.ended(ctx, err)
+	res, err = r.ended(ctx, err)
+	return res, sys.Said(), err
 }
 
 // errFull is why an exploration ended at its limit of memory.
@@ -257,7 +314,7 @@ func (r *nativeRun) over(ctx context.Context) string {
 		return fmt.Sprintf("limit of %s of memory", human.Size(r.o.MaxMemory))
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Sprintf("time-out after %v", r.o.Timeout)
+		return fmt.Sprintf("time-out after %v", cmp.Or(r.o.asked, r.o.Timeout))
 	}
 	return "interrupted"
 }
@@ -431,7 +488,7 @@ func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.V
 }
 
 func (r *nativeRun) system(sys *replay.System) *NativeSystem {
-	return &NativeSystem{sys, r.n.Names, r.n.Test}
+	return &NativeSystem{sys, r.n.Names, r.n.Test, r.n.text}
 }
 
 // dpor searches a view by optimal dynamic reduction.
@@ -604,7 +661,7 @@ func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*
 		return nil, nil, err
 	}
 	v := replay.View{NoLeaks: n.NoLeaks}
-	s := &NativeSystem{sys.With(v), n.Names, n.Test}
+	s := &NativeSystem{sys.With(v), n.Names, n.Test, n.text}
 	if k := FailureKind(kind); k == Deadlock || k == Leak {
 		t.Violation = &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
 	}

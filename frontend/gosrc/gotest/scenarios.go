@@ -106,6 +106,10 @@ func (x *exploring) left() Options {
 
 // sum is the result of two explorations, the first of which has passed.
 func sum(a, b *Result) *Result {
+	if a.Release != nil && a != b {
+		a.Release()
+		a.Release = nil
+	}
 	b.Executions += a.Executions
 	b.Samples += a.Samples
 	b.States += a.States

@@ -91,6 +91,9 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if overlay, err = withCheck(ctx, o, overlay, temp); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(temp), held.Close())
+	}
 	b := &Binary{o: o, goroot: env[0], temp: temp, held: held, file: filepath.Join(temp, "tests")}
 	tags := append([]string{"race", "faketime"}, o.Tags...)
 	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags",

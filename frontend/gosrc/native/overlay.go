@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
@@ -15,6 +16,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"cpor/frontend/gosrc/std"
 )
 
 //go:embed overlay/*.txt
@@ -96,6 +99,49 @@ func makeOverlay(goroot, version, goarch, cache string) (string, error) {
 		}
 	}
 	return file, nil
+}
+
+// withCheck returns an overlay in dir that replaces package check, too, if the tests import it:
+// under our scheduler they need nothing that explores.
+func withCheck(ctx context.Context, o BuildOptions, overlay, dir string) (string, error) {
+	out, err := goCommand(ctx, o, "list", "-deps", "-test", "-f",
+		`{{if eq .ImportPath "`+std.Check+`"}}{{.Dir}}{{range .GoFiles}} {{.}}{{end}}{{end}}`,
+		o.Package)
+	if err != nil {
+		return "", err
+	}
+	place, files, ok := strings.Cut(strings.TrimSpace(string(out)), " ")
+	if !ok {
+		return overlay, nil
+	}
+	text, err := os.ReadFile(overlay)
+	if err != nil {
+		return "", err
+	}
+	var all struct{ Replace map[string]string }
+	if err := json.Unmarshal(text, &all); err != nil {
+		return "", err
+	}
+	text, err = ourFile("check_cpor.go.txt")
+	if err != nil {
+		return "", err
+	}
+	light := filepath.Join(dir, "check.go")
+	if err := os.WriteFile(light, text, 0o666); err != nil {
+		return "", err
+	}
+	for _, name := range strings.Fields(files) {
+		if !std.Shared(name) {
+			all.Replace[filepath.Join(place, name)] = "" // as if it did not exist
+		}
+	}
+	// Under another name, so that nobody looks for its lines in the file that is there.
+	all.Replace[filepath.Join(place, "cpor_native.go")] = light
+	if text, err = json.MarshalIndent(all, "", "\t"); err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, text, 0o666)
 }
 
 // patched returns the files of the overlay, by their paths below src.

@@ -65,6 +65,7 @@ import (
 type process struct {
 	b      *Binary
 	test   string
+	env    []string
 	limits Limits
 	mode   Mode // as asked for
 	now    Mode // Repeat or Fork; Auto: not known yet
@@ -85,14 +86,15 @@ type process struct {
 
 // Start starts a process for a test function of the package. Processes run one test at a time:
 // what threads are called is that of the last test.
-func (b *Binary) Start(test string, mode Mode, l Limits) (Process, error) {
+// The environment env is added to that of this process.
+func (b *Binary) Start(test string, mode Mode, l Limits, env ...string) (Process, error) {
 	if l.Memory == 0 {
 		l.Memory = 4 << 30
 	}
 	if l.Step == 0 {
 		l.Step = 10 * time.Second
 	}
-	p := &process{b: b, test: test, limits: l, mode: mode, stacks: map[uint32][]uint64{}}
+	p := &process{b: b, test: test, env: env, limits: l, mode: mode, stacks: map[uint32][]uint64{}}
 	if mode == Repeat || mode == Fork {
 		p.now = mode
 	}
@@ -114,7 +116,7 @@ func (p *process) start() error {
 	}
 	c := exec.Command(p.b.file, p.b.o.Args...)
 	c.Dir = p.b.pkgDir
-	c.Env = append(os.Environ(), p.b.o.Env...)
+	c.Env = slices.Concat(os.Environ(), p.b.o.Env, p.env)
 	// Without invalidptr=0 a stack could not grow where an access is looked at: a variable of many
 	// words that is about to be written counts as one that holds pointers there already.
 	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1",

@@ -103,13 +103,16 @@ func (s *session) native(
 		debug.FreeOSMemory() // what the interpreter has left behind
 	}
 	o.Start = time.Now().Add(-used)
-	return gotest.RunNative(s.ctx, gotest.Native{Test: test, Open: s.open(b, test), Names: b,
-		Time: s.explore.Time, NoLeaks: s.explore.NoLeaks}, o)
+	return gotest.RunNative(s.ctx, gotest.Native{Test: test, Open: s.open(b, test, ""), Names: b,
+		Time: s.explore.Time, NoLeaks: s.explore.NoLeaks,
+		Scenario: func(text string) (native.Process, error) { return s.open(b, test, text)() }}, o)
 }
 
-func (s *session) open(b *native.Binary, test string) func() (native.Process, error) {
+// open returns what starts processes for a test, with a scenario of package check if it has one.
+func (s *session) open(b *native.Binary, test, scenario string) func() (native.Process, error) {
 	return func() (native.Process, error) {
-		return b.Start(test, native.Auto, native.Limits{Memory: s.options().MaxMemory})
+		return b.Start(test, native.Auto, native.Limits{Memory: s.options().MaxMemory},
+			"CPOR_SCENARIO="+scenario)
 	}
 }
 
@@ -150,7 +153,9 @@ func (s *session) replayNative(w io.Writer, doc *Saved) error {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	sys, f, err := gotest.RepeatNative(ctx, gotest.Native{Test: doc.Test, Open: s.open(b, doc.Test),
+	scenario := strings.Join(doc.Explore.Scenarios, "")
+	sys, f, err := gotest.RepeatNative(ctx, gotest.Native{Test: doc.Test,
+		Open:  s.open(b, doc.Test, scenario),
 		Names: b, Time: doc.Explore.Time, NoLeaks: doc.Explore.NoLeaks}, doc.Trace(),
 		doc.Failed.Kind)
 	if err != nil {
@@ -166,5 +171,9 @@ func (s *session) how(p program) gosrc.Explore {
 	if q, ok := p.(*gosrc.Program); ok {
 		return q.Explore()
 	}
-	return s.explore
+	e := s.explore
+	if q, ok := p.(*gotest.NativeSystem); ok && q.Scenario() != "" {
+		e.Scenarios = []string{q.Scenario()}
+	}
+	return e
 }

@@ -63,6 +63,7 @@ type program struct {
 	graph graph
 	lines lines
 	first []bool        // the threads of the beginning
+	said  string        // what the first execution printed
 	exact atomic.Bool   // what threads are about to touch is what they touch
 	idle  chan struct{} // a token for each process that may run
 	mu    sync.Mutex
@@ -117,7 +118,7 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 			}
 			s.first[t] = true
 		}
-		m.threads = len(s.first)
+		m.threads, s.said = len(s.first), string(x.Output)
 		return m.absorb(x, 0)
 	})
 	if err != nil && !errors.As(err, &s.broken) {
@@ -125,6 +126,9 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 	}
 	return s, nil
 }
+
+// Said returns what the first execution printed.
+func (s *program) Said() string { return s.said }
 
 // Broken returns in which way the first execution shows that the program depends on more than its
 // choices; nil if it does not. Such a system can be sampled only.
