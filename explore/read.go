@@ -157,6 +157,28 @@ func parse(text []byte, dir string) (*Kept, error) {
 		"nor a result (cpor run -json, cpor detect -json)")
 }
 
+// Rename notes that the model's file has another name than in the file that was read.
+func (k *Kept) Rename(model string) {
+	rename := func(p *Place) {
+		if p.File == k.Model {
+			p.File = model
+		}
+	}
+	for _, d := range k.Documents {
+		rename(&d.Pos)
+		for i := range d.Rows {
+			rename(&d.Rows[i].Pos)
+			for j := range d.Rows[i].Next {
+				rename(&d.Rows[i].Next[j].Pos)
+			}
+		}
+		for i := range d.Next {
+			rename(&d.Next[i].Pos)
+		}
+	}
+	k.Model = model
+}
+
 func notJSON(err error) error {
 	return fmt.Errorf("this is not JSON (%v); want a trace (cpor run -trace FILE.json) or a "+
 		"result (cpor run -json, cpor detect -json)", err)

@@ -204,6 +204,8 @@ func viewCommand(e *env, args []string) int {
 	}
 	if len(files) > 1 {
 		kept.Model = files[1]
+	} else if beside := besides(kept.Model, files[0]); beside != "" {
+		kept.Rename(beside)
 	}
 	if kept.Model == "" || isStdin(kept.Model) {
 		return e.serve(c, s)
@@ -227,6 +229,22 @@ func viewCommand(e *env, args []string) int {
 		kept.Restore(e.ctx, s.Explorer)
 	}
 	return e.serve(c, s)
+}
+
+// besides returns where a model is, relative to the file that names it, if there is none relative
+// to the current directory; empty if it is not there.
+func besides(model, file string) string {
+	if model == "" || isStdin(model) || filepath.IsAbs(model) {
+		return ""
+	}
+	if _, err := os.Stat(model); err == nil {
+		return ""
+	}
+	beside := filepath.Join(filepath.Dir(file), model)
+	if _, err := os.Stat(beside); err != nil {
+		return ""
+	}
+	return beside
 }
 
 // loadAs loads the model with the constants and flags in a file, unless the command line gives

@@ -145,6 +145,23 @@ func TestPage(t *testing.T) {
 		if len(d.Notes) != 1 || d.Path != nil || len(d.Arrows) != 4 {
 			t.Errorf("with another constant: %+v", d)
 		}
+		// A model is also looked for relative to the file.
+		work := t.TempDir()
+		text, err := os.ReadFile(filepath.Join(dir, "docs/explore/mailbox.model"))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(work, "m.model"), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		runCpor(t, work, []string{"run", "-workers", "1", "-q", "-trace", "t.json", "-D",
+			"REUSE=true", "m.model"})
+		d.Path, d.Notes = nil, nil
+		fetch(t, startPage(t, dir, "view", "-no-browser", filepath.Join(work, "t.json")), "GET",
+			"/api/document?n=0", "", &d)
+		if len(d.Notes) != 0 || d.Path == nil {
+			t.Errorf("from another directory: %+v", d)
+		}
 	})
 	t.Run("go trace", func(t *testing.T) {
 		if testing.Short() {
