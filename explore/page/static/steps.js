@@ -101,9 +101,8 @@ export class Steps {
 
   // show scrolls to a step, downwards and sideways.
   show(step) {
-    this.draw(); // there has to be something to scroll
     const grid = this.el;
-    if (!this.layout || !grid.clientHeight) return;
+    if (!this.measure()) return;
     const y = step > 0 ? this.lineOf[step - 1] * ROW : -ROW;
     const room = grid.clientHeight - this.head.offsetHeight;
     const off = Math.max(grid.scrollTop - y, y + ROW - grid.scrollTop - room);
@@ -164,15 +163,31 @@ export class Steps {
     replace(this.head, h("div", { class: "gutter", role: "columnheader" }, "#"), shown.map(cell));
   }
 
+  // measure lays out the columns and makes room for all lines, so that there is something to
+  // scroll. It returns false if nothing can be shown.
+  measure() {
+    if (!this.doc || !this.el.clientHeight) return false;
+    const layout = (this.layout = this.cols.layout(this.el.clientWidth, this.active(this.on.step())));
+    for (const el of [this.head, this.body]) el.style.width = `${layout.all}px`;
+    this.body.style.height = `${this.height() + this.below()}px`;
+    this.drawHead();
+    return true;
+  }
+
+  height() {
+    return Math.max(this.lines.length * ROW, 1);
+  }
+
+  // below is the room below the lines, for what is said about a loop or a cut.
+  below() {
+    return this.doc.loop >= 0 || this.doc.cut >= 0 ? 24 : 0;
+  }
+
   // draw draws the lines that can be seen.
   draw() {
-    if (!this.doc || !this.el.clientHeight) return;
+    if (!this.measure()) return;
     const { rows } = this.doc;
     const step = this.on.step();
-    const layout = (this.layout = this.cols.layout(this.el.clientWidth, this.active(step)));
-    const height = Math.max(this.lines.length * ROW, 1);
-    for (const el of [this.head, this.body]) el.style.width = `${layout.all}px`;
-    this.drawHead();
     const first = Math.max(0, Math.floor(this.el.scrollTop / ROW) - 4);
     const last = Math.min(this.lines.length, first + Math.ceil(this.el.clientHeight / ROW) + 8);
     const shown = this.hovered;
@@ -184,7 +199,7 @@ export class Steps {
       list.push(l.fold ? this.folded(l, k, step, past) : this.row(l.from, k, step, past, matches));
     }
     replace(this.rows, list);
-    this.drawArrows(first, last, height);
+    this.drawArrows(first, last, this.height());
     const seen = (k) => this.lines[Math.max(0, Math.min(this.lines.length - 1, k))];
     if (rows.length) this.range = [seen(Math.floor(this.el.scrollTop / ROW)).from, seen(Math.ceil((this.el.scrollTop + this.el.clientHeight) / ROW) - 2).to + 1];
     this.on.drawn?.();
@@ -240,7 +255,7 @@ export class Steps {
     }
     const set = new Map(); // the last values that it writes
     for (let i = l.from; i <= l.to; i++) for (const a of rows[i].accesses) if (a.write) set.set(a.loc, a.value);
-    const effect = [...set].map(([loc, v]) => `${loc} = ${v}`).join(", ");
+    const effect = [...set].map(([loc, v]) => `${loc} = ${v}`).join(", ") || [...new Set(rows.slice(l.from, Math.min(l.to + 1, l.from + 8)).map((r) => r.text))].join("; ");
     const content = [
       h("div", { class: "text" }, h("button", { type: "button", class: "unfold", "aria-expanded": "false", onclick: (e) => { e.stopPropagation(); this.toggle(l.fold); } }, `⋯ ${l.fold.text}`)),
       h("div", { class: "effect" }, effect)];
@@ -252,9 +267,8 @@ export class Steps {
     const { rows, loop, cut, arrows } = this.doc;
     const { place, all, shown } = this.layout;
     const a = this.arrows;
-    const more = loop >= 0 || cut >= 0 ? 20 : 0;
     a.setAttribute("width", all);
-    a.setAttribute("height", height + more);
+    a.setAttribute("height", height + this.below());
     const scrolled = this.el.scrollLeft;
     const left = (s) => s.x + (s.pinned ? scrolled : 0);
     const line = (i) => this.lineOf[i];
@@ -283,7 +297,8 @@ export class Steps {
       const x2 = left(t) + (right ? 4 : t.folded ? 14 : t.width - 12);
       const between = Math.abs(shown.indexOf(f) - shown.indexOf(t)) - 1;
       if (between > 0) { // past other columns: above the line where it ends, so that it crosses no text
-        const lane = right ? x1 + 6 : x1 - 10, top = line(m.to) * ROW + (y2 > y1 ? 0 : ROW), end = right ? x2 - 8 : x2 + 12;
+        const aside = 3 * (m.from % 4); // several messages from one thread stand apart
+        const lane = (right ? x1 + 6 : x1 - 10) - aside, top = line(m.to) * ROW + (y2 > y1 ? 0 : ROW), end = right ? x2 - 8 : x2 + 12;
         parts.push(svg("path", { class: "message", d: `M${x1},${y1} H${lane} V${top} H${end} V${y2} H${x2}`, "marker-end": "url(#tip)" }, svg("title", {}, m.text || "message")));
         continue;
       }
@@ -308,6 +323,5 @@ export class Steps {
         svg("text", { class: "cuttext", x: 4, y: at - 4 }, "✂ cut"));
     }
     replace(a, parts);
-    this.body.style.height = `${height + (more ? 24 : 0)}px`;
   }
 }
