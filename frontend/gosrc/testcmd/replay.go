@@ -233,7 +233,11 @@ func (s *session) again(w io.Writer, doc *Saved, prog program, f *gotest.Failure
 	if name == "" {
 		name = doc.Package
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s", wrap(name+": "+s.relative(Headline(f)), inner(s.page)),
+	head, rest, more := strings.Cut(s.relative(Headline(f)), "\n")
+	if more { // the lines of a message stay as they are
+		rest += "\n"
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s%s", wrap(name+": "+head, inner(s.page)), rest,
 		s.relative(Describe(prog, f, s.table(), nil)))
 	return err
 }

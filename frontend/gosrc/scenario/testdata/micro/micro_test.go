@@ -9,7 +9,7 @@ import (
 // TestMicro generates no scenarios of its own: it gets them.
 func TestMicro(t *testing.T) {
 	var codes []any
-	for x, i := uint32(1), 0; i < 64; i++ { // as in package check's TestMicro
+	for x, i := uint32(1), 0; i < 64; i++ { // as in package scenario's TestMicro
 		x = x*1664525 + 1013904223
 		code := 0
 		for k := range 1 + x>>30 {

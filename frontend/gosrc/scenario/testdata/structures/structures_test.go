@@ -7,7 +7,7 @@ import (
 )
 
 // Every structure is tested as it is to be, and with its fault. The tests are explored by
-// TestStructures of package check.
+// TestStructures of package scenario.
 
 var bounds = check.Bounds{Scenarios: 100}
 

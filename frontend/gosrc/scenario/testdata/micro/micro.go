@@ -1,4 +1,4 @@
-// Package micro has a type whose operations are small programs: TestMicro of package check
+// Package micro has a type whose operations are small programs: TestMicro of package scenario
 // compares what is found out about it with all interleavings.
 package micro
 
