@@ -141,6 +141,14 @@ var Asking = []struct{ Name, What string }{
 	{"enabled/blind", "enabled looks at nothing"},
 }
 
+// Claims are the sabotages of claims by xr and xs (frontend/promela/machine), which the comparison
+// of searches must find:
+//
+//	go test -tags sabotage ./frontend/promela/machine -run Sabotage
+var Claims = []struct{ Name, What string }{
+	{"claims/bounds", "nobody will check a claim"},
+}
+
 // Merging are the sabotages of merged semantics (frontend/promela/machine), which its comparison
 // with pure semantics must find:
 //

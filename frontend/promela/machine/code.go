@@ -50,11 +50,14 @@ func (c *coder) expr(x program.Expr) eval {
 	case *program.Poll:
 		ch := c.chanExpr(x.Ch)
 		r := &receiver{ch: ch, args: c.recvArgs(x.Args), random: x.Random}
-		pos := x.Pos
+		pos, checks := x.Pos, c.owner() != nil && c.sys.checks(c.owner(), x.Ch, true, true)
 		return func(m *Machine) int32 {
 			q := m.mustChannel(ch(m), pos, false)
 			if q == nil {
 				return 0
+			}
+			if checks {
+				m.check(ch(m), true, true, pos)
 			}
 			if q.c.Cap == 0 {
 				m.fail(system.Runtime, pos, false,
@@ -520,9 +523,26 @@ func (m *Machine) mustChannel(id int32, pos syntax.Pos, fatal bool) *inst {
 	return q
 }
 
+// owner returns the process type whose code is made; nil if it is the code of something else.
+func (c *coder) owner() *program.Proc {
+	if c.proc == nil || !slices.Contains(c.sys.procs, c.proc) {
+		return nil
+	}
+	return c.proc.Proc
+}
+
 func (c *coder) chanOp(x *program.ChanOp) eval {
 	ch := c.chanExpr(x.Ch)
 	pos := x.Pos
+	if send, receive := asksEnds(x.Op); c.owner() != nil &&
+		c.sys.checks(c.owner(), x.Ch, send, receive) {
+		plain := ch
+		ch = func(m *Machine) int32 {
+			id := plain(m)
+			m.check(id, send, receive, pos)
+			return id
+		}
+	}
 	f := func(n, size int) bool { return n == 0 }
 	switch x.Op {
 	case "len":
@@ -651,9 +671,11 @@ func (c *coder) edge(e *program.Edge) *edge {
 			s.args = append(s.args, c.expr(a))
 		}
 		out.send = s
+		out.checks = c.sys.checks(c.owner(), e.Ch, true, false)
 	case program.Recv:
 		out.recv = &receiver{ch: c.chanExpr(e.Ch), args: c.recvArgs(e.Recv), random: e.Random,
 			peek: e.Peek}
+		out.checks = c.sys.checks(c.owner(), e.Ch, false, true)
 	case program.SetPrio:
 		x, y := c.expr(e.X), c.expr(e.Y)
 		own := e.Stmt.(*syntax.SetPriority).Own

@@ -60,7 +60,8 @@ type beyond struct{}
 // emit returns the system as a module, nil if it is nothing that code can execute.
 func emit(s *System) *code.Program {
 	p := s.prog
-	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesEnabled {
+	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesEnabled ||
+		s.claimed {
 		return nil
 	}
 	if len(s.procs) == 0 || s.globals.words > code.MaxWords/2 {

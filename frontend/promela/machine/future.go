@@ -33,6 +33,7 @@ const (
 	bitChannels // it may touch a channel that belongs to a process
 	bitRuns     // it starts processes
 	bitNumber   // it reads how many processes there are
+	bitClaims   // it may break a claim by xr or xs, or make one
 	// and after it, for each process type: it reads where such a process is, or its locals
 	bitLooks
 )
@@ -299,6 +300,10 @@ func (a *accessor) edge(e *program.Edge) {
 			a.store(x.Place)
 		}
 	}
+	if (e.Kind == program.Send || e.Kind == program.Recv) && a.s.checks(a.t.Proc, e.Ch,
+		e.Kind == program.Send, e.Kind == program.Recv) {
+		a.checked()
+	}
 	switch e.Kind {
 	case program.Send:
 		if !a.ends || e.Sorted || !a.end(e.Ch, useSend) {
@@ -437,6 +442,9 @@ func (a *accessor) expr(x program.Expr) {
 			if x.Priority != nil || x.Proc.Priority != nil {
 				a.out.write(int(a.s.locAbove()))
 			}
+			if len(x.Proc.Exclusive) > 0 {
+				a.checked()
+			}
 			a.starts = append(a.starts, x.Proc.Index)
 			for _, v := range x.Proc.Syms {
 				a.expr(v.Init)
@@ -445,9 +453,10 @@ func (a *accessor) expr(x program.Expr) {
 				}
 			}
 		case *program.ChanOp:
-			a.channel(x.Ch, false)
+			send, receive := asksEnds(x.Op)
+			a.polled(x.Ch, send, receive)
 		case *program.Poll:
-			a.channel(x.Ch, false)
+			a.polled(x.Ch, true, true)
 		case *program.Call:
 			a.looksAround()
 		case *program.At:
@@ -466,6 +475,14 @@ func (a *accessor) expr(x program.Expr) {
 			}
 		}
 	})
+}
+
+// polled records that a process asks how full a channel is.
+func (a *accessor) polled(ch program.Expr, send, receive bool) {
+	a.channel(ch, false)
+	if a.s.checks(a.t.Proc, ch, send, receive) {
+		a.checked()
+	}
 }
 
 // ahead returns what thread t of the live state may still access.
@@ -590,6 +607,8 @@ func (m *Machine) conflictsAt(x system.Access, channel bool, t, u int, r *reach)
 		return of == u && r.writing(a.first+bitReady) || x.Write && r.writing(a.first+bitMeets)
 	case slot == 0 && of == t && r.writing(a.first+bitMeets) && m.awaits(t):
 		return true // u may send to it
+	case slot == 0 && of == t && x.Write && r.reading(a.first+bitClaims) && m.givesUp(t):
+		return true
 	}
 	return of == u || x.Write && looks || slot > 1 && r.writing(a.first+bitChannels)
 }

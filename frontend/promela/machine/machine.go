@@ -24,6 +24,7 @@ type proctype struct {
 	*program.Proc
 	lay      region
 	chans    []*channel
+	claims   []exclusive
 	states   []state
 	ready    bool // one of the states is
 	provided eval
@@ -51,6 +52,7 @@ type edge struct {
 	to     int32
 	atomic bool
 	plain  bool                  // enabled if can is nil or says so
+	checks bool                  // a send or receive may break a claim of another process
 	leaves bool                  // of a d_step: it ends it
 	can    func(m *Machine) bool // nil: always
 	do     func(m *Machine)      // nil: nothing but the move
@@ -1195,6 +1197,12 @@ func (m *Machine) send(e *edge) {
 	if c == nil {
 		return
 	}
+	if e.checks {
+		m.check(e.send.ch(m), true, false, e.src.Pos)
+	}
+	if e.send.sorted {
+		m.checkOrder(e.send.ch(m), true, e.src.Pos)
+	}
 	m.evalMessage(e, c)
 	m.say(c, 1)
 	n := m.length(c)
@@ -1240,6 +1248,12 @@ func (m *Machine) receive(e *edge) {
 	c := m.mustChannel(r.ch(m), e.src.Pos, true)
 	if c == nil {
 		return
+	}
+	if e.checks {
+		m.check(r.ch(m), false, true, e.src.Pos)
+	}
+	if r.random {
+		m.checkOrder(r.ch(m), false, e.src.Pos)
 	}
 	slot := m.match(c, r)
 	m.msg = m.msg[:0]
@@ -1402,6 +1416,7 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 	for _, f := range p.inits {
 		f(m)
 	}
+	m.claim()
 	for _, k := range m.sys.unused[p.Proc] {
 		m.put(base, &p.lay.scalars[k], 0)
 	}

@@ -30,6 +30,8 @@ import (
 //     merged in models that use enabled, priorities or _last, nor in processes with a provided
 //     clause.
 //   - b is not a timeout, because c could move.
+//   - A claim by xr or xs holds until its process has come to its end. So in such processes, c
+//     does not lead there.
 //   - b is no rendezvous with the process, because it cannot receive before c. It can be possible
 //     only because of that: the else of a process that tries to send, or what an unless escape
 //     would interrupt. So if there is such a process in the model, the process must not be able to
@@ -62,6 +64,7 @@ func (s *System) merge() {
 		if ok && pr.Provided == nil {
 			s.mergeSteps(pr, func(st *program.State) bool {
 				return !inner[st] && alone(pr, st) && (!placed[pr] || unlabeled(st)) &&
+					(len(pr.Exclusive) == 0 || st.Edges[0].To.ID != pr.End) &&
 					(!tried || !s.receives(st.Edges[0].To) || sabotage.Is("merged/ready"))
 			})
 		}

@@ -113,3 +113,26 @@ func TestSabotageAsking(t *testing.T) {
 		}
 	}
 }
+
+// TestSabotageClaims holds that each fault that is built into claims is found by comparing
+// searches.
+func TestSabotageClaims(t *testing.T) {
+	defer sabotage.Set("")
+	for _, b := range sabotage.Claims {
+		found := false
+		for seed := uint64(0); seed <= 200 && !found; seed++ {
+			text := claiming(rand.New(rand.NewPCG(1, seed)))
+			if seed < uint64(len(writtenClaims)) {
+				text = writtenClaims[seed]
+			}
+			sabotage.Set(b.Name)
+			diff, _ := claimsAlike(t, text, seed)
+			if found = diff != ""; found {
+				t.Logf("%s: seed %d", b.Name, seed)
+			}
+		}
+		if !found {
+			t.Errorf("%s is not found: %s", b.Name, b.What)
+		}
+	}
+}

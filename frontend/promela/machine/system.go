@@ -132,6 +132,7 @@ type System struct {
 	// everywhere: timeout matters to processes that do not ask for it.
 	everywhere bool
 	sets       bool // priorities change, or are not known
+	claimed    bool // there are xr or xs
 
 	claim *proctype // nil if there is none
 	// What the claim does besides reading: it changes the state, it starts processes.
@@ -198,6 +199,9 @@ func New(p *program.Program, o Options) (*System, error) {
 		s.procs = append(s.procs, t)
 	}
 	s.meets = meetsSomewhere(p)
+	s.claimed = slices.ContainsFunc(p.Procs, func(pr *program.Proc) bool {
+		return len(pr.Exclusive) > 0
+	})
 	for _, t := range s.procs {
 		s.perProcess = max(s.perProcess, 2+len(t.Scalars))
 	}
@@ -217,6 +221,7 @@ func New(p *program.Program, o Options) (*System, error) {
 		}
 	}
 	c := &coder{sys: s}
+	s.addClaims(c)
 	for _, t := range s.procs {
 		c.compile(t)
 	}

@@ -284,7 +284,7 @@ func (b *builder) body(stmts []syntax.Stmt) *node {
 // exclusive checks xr or xs, which is not a step: it only says which process uses the channel.
 func (b *builder) exclusive(s *syntax.Exclusive) {
 	for _, ref := range s.Refs {
-		b.chanExpr(ref)
+		b.p.Exclusive = append(b.p.Exclusive, Exclusive{b.chanExpr(ref), s.Send, s.Pos})
 		if v := b.lookup(ref); v != nil && (ref.Index != nil || v.Len > 0) {
 			b.fail(ref.Pos, len(ref.Name), "xr and xs are about a channel, as in SPIN, and not "+
 				"about an array of channels or one of its elements")

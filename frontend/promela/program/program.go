@@ -114,17 +114,18 @@ type Active struct {
 // Proc is a process type as a control automaton.
 type Proc struct {
 	Region
-	Name     string
-	Index    int
-	Decl     *syntax.Proctype
-	Params   []*Sym
-	Arity    int  // how many scalars the parameters are, which are the first of the region
-	Priority Expr // nil: 1
-	Provided Expr
-	States   []*State
-	Start    int
-	End      int // the state in which only the death of the process is left
-	Labels   map[string]*State
+	Name      string
+	Index     int
+	Decl      *syntax.Proctype
+	Params    []*Sym
+	Arity     int  // how many scalars the parameters are, which are the first of the region
+	Priority  Expr // nil: 1
+	Provided  Expr
+	States    []*State
+	Start     int
+	End       int // the state in which only the death of the process is left
+	Labels    map[string]*State
+	Exclusive []Exclusive
 	// Cut are the unreachable statements, such as those after a loop without break.
 	Cut []*Edge
 	// Elements is how many numbers SPIN gives to the parts of the process type,
@@ -136,6 +137,13 @@ type Proc struct {
 	bySeq []*State
 	// labels of gotos whose numbers are given where the label is referred to first
 	moved map[string]bool
+}
+
+// Exclusive is xs, or else xr, about a channel.
+type Exclusive struct {
+	Ch   Expr
+	Send bool
+	Pos  syntax.Pos
 }
 
 // Types returns how many process types SPIN makes of the model: those of the text, including
