@@ -206,6 +206,7 @@ func New(p *program.Program, o Options) (*System, error) {
 		s.perProcess = max(s.perProcess, 2+len(t.Scalars))
 	}
 	s.findWaits()
+	s.findPriorities()
 	s.channelAt = make([]*channel, len(s.globals.scalars))
 	for _, q := range s.chans {
 		if q.c.Cap > 0 {
@@ -338,6 +339,19 @@ func (s *System) findWaits() {
 	s.waits = everywhere
 	for _, p := range s.procs {
 		for i, st := range p.States {
+			p.states[i].waits = everywhere || asks(func(in func(program.Expr)) {
+				edges(st, in, false)
+			})
+			s.waits = s.waits || p.states[i].waits
+		}
+	}
+}
+
+// findPriorities finds whether priorities change, or are not known.
+func (s *System) findPriorities() {
+	for _, p := range s.procs {
+		s.sets = s.sets || !known(p.Priority)
+		for _, st := range p.States {
 			for _, e := range st.Edges {
 				s.sets = s.sets || e.Kind == program.SetPrio
 				eachExpr(e, func(x program.Expr) {
@@ -347,11 +361,6 @@ func (s *System) findWaits() {
 					})
 				})
 			}
-			s.sets = s.sets || !known(p.Priority)
-			p.states[i].waits = everywhere || asks(func(in func(program.Expr)) {
-				edges(st, in, false)
-			})
-			s.waits = s.waits || p.states[i].waits
 		}
 	}
 }
