@@ -26,6 +26,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"runtime"
@@ -46,8 +47,8 @@ import (
 
 // Config says how hard to explore, and what. The zero value is that of [Every].
 type Config struct {
-	// Timeout ends the exploration as incomplete; 0 means 30 seconds, or what go
-	// test's -timeout leaves, if that is less.
+	// Timeout ends the exploration as incomplete; 0 means 30 seconds, 5 minutes for
+	// [Linearizable], or what go test's -timeout leaves, if that is less.
 	Timeout time.Duration
 	// Workers is the number of workers; 0 means one for each CPU.
 	Workers int
@@ -143,8 +144,8 @@ func (c Config) explore(t *testing.T, k key) (a answer) {
 		return answer{err: err}
 	}
 	o := gotest.Options{Timeout: c.Timeout, Workers: c.Workers, MaxMemory: c.MaxMemory}
-	if o.Timeout == 0 {
-		o.Timeout = 30 * time.Second
+	if o.Timeout == 0 || o.Timeout == manyTests {
+		o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 		if d, ok := t.Deadline(); ok {
 			o.Timeout = min(o.Timeout, max(time.Second, time.Until(d)*9/10))
 		}

@@ -14,6 +14,9 @@ import (
 // sampled.
 func linearizable(t *testing.T, p *plan) {
 	t.Helper()
+	if p.config.Timeout == 0 {
+		p.config.Timeout = manyTests
+	}
 	p.config.every(t, "check.Linearizable", 3, func(why error) {
 		t.Helper()
 		n, count := p.sample(t)
@@ -26,6 +29,9 @@ func linearizable(t *testing.T, p *plan) {
 		t.Fatalf(text, n, count, why)
 	})
 }
+
+// manyTests is the time-out of Linearizable, which explores many small tests.
+const manyTests = 5 * time.Minute
 
 // sampleFor is how long a test is sampled.
 const sampleFor = 2 * time.Second

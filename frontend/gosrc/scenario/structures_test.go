@@ -51,7 +51,7 @@ func TestStructures(t *testing.T) {
 		}
 		o := gotest.Options{}
 		if right { // what it has not covered by then is not what this tests
-			o.Timeout = time.Duration(sample.Of(1, 1, 60)) * time.Second
+			o.Timeout = time.Duration(sample.Of(1, 1, 5)) * time.Second
 		}
 		res, err := gotest.Run(t.Context(), p, o)
 		switch {
