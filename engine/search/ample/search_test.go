@@ -82,7 +82,7 @@ func TestResume(t *testing.T) {
 				want.States, found(want))
 		}
 	}
-	if compared < 5 || interrupted < compared {
+	if compared < 5 || interrupted < compared/2 {
 		t.Errorf("only %d systems were compared, after %d interruptions", compared, interrupted)
 	}
 }
