@@ -143,8 +143,15 @@ func (r *release) build(ctx context.Context, work, goos, arch string) (files []f
 	if err != nil {
 		return nil, err
 	}
-	flags := "-s -w -X " + strings.TrimSpace(string(module)) + "/internal/version.release=" +
-		r.version
+	set := " -X " + strings.TrimSpace(string(module)) + "/internal/version."
+	flags := "-s -w" + set + "release=" + r.version
+	// The go command records the commit only where it can, and not in a worktree.
+	commit, err := output(ctx, nil, "git", "describe", "--always", "--exclude=*", "--abbrev=12",
+		"--dirty=+")
+	if err == nil {
+		flags += set + "commit=" + strings.TrimSpace(string(commit)) + set + "day=" +
+			r.date.Format(time.DateOnly)
+	}
 	dir := filepath.Join(work, goos+"-"+arch)
 	for _, p := range programs {
 		name := p

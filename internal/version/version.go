@@ -10,8 +10,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// release is the version of a release, which make release sets.
-var release string
+// release is the version of a release, and commit and day those of its commit. make release sets
+// them.
+var release, commit, day string
 
 // String returns the version of a release, or what the Go tool recorded in the binary: the
 // module's version, or else the revision, with a + if files were changed.
@@ -35,7 +36,10 @@ func String() string {
 
 // Commit returns the revision that the binary was built from, shortened, with a + if files were
 // changed, and its day; both are empty if they were not recorded.
-func Commit() (revision, day string) {
+func Commit() (revision, on string) {
+	if commit != "" {
+		return commit, day
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "", ""
@@ -46,7 +50,7 @@ func Commit() (revision, day string) {
 		case "vcs.revision":
 			revision = s.Value[:min(12, len(s.Value))]
 		case "vcs.time":
-			day = s.Value[:min(len("2006-01-02"), len(s.Value))]
+			on = s.Value[:min(len("2006-01-02"), len(s.Value))]
 		case "vcs.modified":
 			if s.Value == "true" {
 				modified = "+"
@@ -56,7 +60,7 @@ func Commit() (revision, day string) {
 	if revision == "" {
 		return "", ""
 	}
-	return revision + modified, day
+	return revision + modified, on
 }
 
 // Build names this very program: what a search keeps means nothing to another one. It is not exact
