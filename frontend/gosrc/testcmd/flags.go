@@ -389,8 +389,9 @@ schedule that matters.`)
 	if c.command == "test" {
 		fmt.Fprintln(w, `
 A package that has passed is not explored again until something changes: this is
-"(cached)", as with go test. CPORCACHE names the directory where passes are kept;
-CPORCACHE=off keeps none. Tests that ran natively are always explored again.`)
+"(cached)", as with go test. CPORCACHE names the directory that keeps the
+passes; CPORCACHE=off keeps none. Tests that ran natively are always explored
+again.`)
 	}
 	fmt.Fprintln(w, `
 Exit codes: 0 every schedule of every test was covered, 1 a failure, 2 a mistake
