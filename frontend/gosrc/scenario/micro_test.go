@@ -123,11 +123,9 @@ func (m micro) explained(x *moment, value microState, done [3]int) bool {
 	return !left
 }
 
-// TestMicro explores random scenarios of random small programs, and compares with all
-// interleavings, in which beginnings and ends of calls are events of their own.
-func TestMicro(t *testing.T) {
-	var codes []int
-	for x, i := uint32(1), 0; i < 64; i++ { // as in testdata/micro
+// codes returns the small programs, as in testdata/micro.
+func codes() (codes []int) {
+	for x, i := uint32(1), 0; i < 64; i++ {
 		x = x*1664525 + 1013904223
 		code := 0
 		for k := range 1 + x>>30 {
@@ -137,6 +135,13 @@ func TestMicro(t *testing.T) {
 		}
 		codes = append(codes, code)
 	}
+	return codes
+}
+
+// TestMicro explores random scenarios of random small programs, and compares with all
+// interleavings, in which beginnings and ends of calls are events of their own.
+func TestMicro(t *testing.T) {
+	codes := codes()
 	_, c := compiled(t, "micro")
 	p, err := c.Test("TestMicro", gosrc.Explore{})
 	if err != nil {
@@ -194,4 +199,27 @@ func TestMicro(t *testing.T) {
 		t.Errorf("%d of %d scenarios are wrong: they should be mixed", wrong, n)
 	}
 	t.Logf("%d of %d scenarios are wrong", wrong, n)
+}
+
+// TestCounts: calls that are one critical section have an execution for each order of them that
+// keeps the order of each goroutine, and no more because of their beginnings and ends.
+func TestCounts(t *testing.T) {
+	_, c := compiled(t, "micro")
+	p, err := c.Test("TestMicro", gosrc.Explore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := slices.Index(codes(), 7)
+	for _, tt := range []struct{ goroutines, each, want int }{
+		{2, 1, 2}, {2, 2, 6}, {3, 1, 6}, {3, 2, 90}, {2, 4, 70},
+	} {
+		text := "0:" + strings.Repeat("/"+strings.Repeat(fmt.Sprint(" ", locked), tt.each),
+			tt.goroutines)
+		out, err := stateless.Run(t.Context(), p.WithScenarios([]string{text}).System,
+			stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.DPOR})
+		if err != nil || out.Verdict != engine.Pass || out.Executions != uint64(tt.want) {
+			t.Errorf("%d x %d: %v, %d executions, want %d; %v", tt.goroutines, tt.each,
+				out.Verdict, out.Executions, tt.want, err)
+		}
+	}
 }
