@@ -226,10 +226,13 @@ func TestMistakes(t *testing.T) {
 
 // TestOnlyReads: Only reads what a failure shows.
 func TestOnlyReads(t *testing.T) {
-	p := planOf(t, func() *register { return &register{} }, Op("Set", (*register).Set),
-		Op("Get", (*register).Get))
+	with := func(text string) *plan {
+		return planOf(t, func() *register { return &register{} }, Op("Set", (*register).Set),
+			Op("Get", (*register).Get), Only(text))
+	}
 	for _, text := range []string{"Set(1); Get() then Set(2); Get() || Get()", "Get() || Set(1)"} {
-		s, err := p.named(text)
+		p := with(text)
+		s, err := p.parse("")
 		if err != "" {
 			t.Fatal(err)
 		}
@@ -250,7 +253,7 @@ func TestOnlyReads(t *testing.T) {
 		"Set(3) || Get()": "Only: there is no call Set(3)",
 		"":                "Only: 0 goroutines: want 1 to 8",
 	} {
-		if _, err := p.named(text); err != want {
+		if _, err := with(text).named(text); err != want {
 			t.Errorf("%q: %s, want %s", text, err, want)
 		}
 	}
