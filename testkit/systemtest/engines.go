@@ -190,6 +190,6 @@ func Agree(t testing.TB, sys system.System, engines []Engine, finite bool, limit
 // of threads, and in threads that have ended ([system.Unnumbered]).
 func unnumbered(sys system.System, e Engine) bool {
 	sets := strings.HasPrefix(e.Name, "stateful ample") ||
-		strings.HasPrefix(e.Name, "stateful auto")
+		strings.HasPrefix(e.Name, "stateful auto") || strings.HasPrefix(e.Name, "auto ")
 	return sets && sys.NewMachine().Capabilities().Unnumbered != nil
 }
