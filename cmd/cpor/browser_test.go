@@ -822,6 +822,15 @@ func TestBrowser(t *testing.T) {
 		b.picture("go")
 		b.click(".move:not(.taken)") // and on by hand
 		b.wait("location.hash.includes('path=')", "it goes on by hand")
+
+		file = filepath.Join(work, "closetwice.json") // the README's example
+		runCpor(t, dir, []string{"test", "-workers", "1", "-trace", file, "./closetwice/bug"})
+		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.theme("light")
+		b.waitText(".headline", "panic: close of closed channel")
+		b.waitText("#source .srcline.done", "close(c.done)")
+		b.size(1200, 640)
+		b.picture("closetwice")
 	})
 	t.Run("recorded", func(t *testing.T) {
 		file := keep("detect.json", "detect", "-json", "-q", "-poss",

@@ -10,7 +10,7 @@ func New() *Conn { return &Conn{done: make(chan struct{})} }
 // Close closes the connection. Two that look at once both see it open.
 func (c *Conn) Close() {
 	select {
-	case <-c.done:
+	case <-c.done: // already closed
 	default:
 		close(c.done)
 	}
