@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"cpor/testkit/sample"
@@ -182,6 +183,14 @@ func TestQuiescence(t *testing.T) {
 	}
 }
 
+// many returns so many arguments.
+func many(n int) (args []any) {
+	for i := range n {
+		args = append(args, i)
+	}
+	return args
+}
+
 func TestMistakes(t *testing.T) {
 	new := func() *register { return &register{} }
 	for _, tt := range []struct {
@@ -211,6 +220,13 @@ func TestMistakes(t *testing.T) {
 			"18 concurrent calls: want 2 to 16"},
 		{[]Option{Op("Get", (*register).Get), Bounds{Scenarios: -1}},
 			"-1 scenarios: want at least 1"},
+		{[]Option{Op("Swap", (*register).Swap).Arg(0, many(60)...)},
+			"5 calls of a scenario and 60 in the end: want at most 64 together; Silent leaves an " +
+				"operation out in the end"},
+		{[]Option{Op("Swap", (*register).Swap).Arg(0, many(59)...)}, ""},
+		{[]Option{Op("Swap", (*register).Swap).Arg(0, many(60)...).Silent()}, ""},
+		{[]Option{Op("Get", (*register).Get), Bounds{Prefix: 60}}, "64 calls of a scenario and 1 " +
+			"in the end: want at most 64 together; Silent leaves an operation out in the end"},
 	} {
 		p := &plan{what: reflect.TypeFor[*register](), make: func() reflect.Value {
 			return reflect.ValueOf(new())
@@ -236,22 +252,15 @@ func TestOnlyReads(t *testing.T) {
 		if err != "" {
 			t.Fatal(err)
 		}
-		h := &history{p: p}
-		for i, x := range s.prefix {
-			h.calls = append(h.calls, &call{invocation: x, goroutine: -1, number: i})
-		}
-		for g, l := range s.goroutines {
-			for i, x := range l {
-				h.calls = append(h.calls, &call{invocation: x, goroutine: g, number: i})
-			}
-		}
-		if got := h.scenario(); got != text {
+		if got := s.String(); got != text {
 			t.Errorf("%s, want %s", got, text)
 		}
 	}
 	for text, want := range map[string]string{
 		"Set(3) || Get()": "Only: there is no call Set(3)",
-		"":                "Only: 0 goroutines: want 1 to 8",
+		strings.Repeat("Get();", 63) + " then Get()": "Only: 64 calls of a scenario and 1 in the " +
+			"end: want at most 64 together; Silent leaves an operation out in the end",
+		"": "Only: 0 goroutines: want 1 to 8",
 	} {
 		if _, err := with(text).named(text); err != want {
 			t.Errorf("%q: %s, want %s", text, err, want)

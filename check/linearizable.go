@@ -182,6 +182,9 @@ type invocation struct {
 // limitGoroutines is how many goroutines a scenario may have.
 const limitGoroutines = 8
 
+// limitCalls is how many calls a history may have: sets of them are the bits of a word.
+const limitCalls = 64
+
 // complete fills in what was not said, and returns what is wrong.
 func (p *plan) complete() string {
 	if len(p.ops) == 0 {
@@ -224,7 +227,27 @@ func (p *plan) complete() string {
 			return fmt.Sprintf("operation %s: %s", o.name, err)
 		}
 	}
-	return ""
+	return p.tooMany(b.Prefix + b.Concurrent)
+}
+
+// tooMany says that a scenario with n calls has too many together with those in the end.
+func (p *plan) tooMany(n int) string {
+	last := 0
+	for _, x := range p.pool {
+		if x.observes() {
+			last++
+		}
+	}
+	if n+last <= limitCalls {
+		return ""
+	}
+	return fmt.Sprintf("%d calls of a scenario and %d in the end: want at most %d together; "+
+		"Silent leaves an operation out in the end", n, last, limitCalls)
+}
+
+// observes reports whether the call is one of those in the end.
+func (x *invocation) observes() bool {
+	return !x.op.mayWait && !x.op.silent && x.op.fn.Type().NumOut() > 0
 }
 
 func ptr(n int) *int { return &n }

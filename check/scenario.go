@@ -18,6 +18,34 @@ type steps struct {
 	goroutines [][]invocation
 }
 
+// String is the scenario as Only takes it.
+func (s steps) String() string {
+	join := func(calls []invocation) string {
+		var texts []string
+		for _, x := range calls {
+			texts = append(texts, x.text)
+		}
+		return strings.Join(texts, "; ")
+	}
+	var goroutines []string
+	for _, calls := range s.goroutines {
+		goroutines = append(goroutines, join(calls))
+	}
+	text := strings.Join(goroutines, " || ")
+	if len(s.prefix) > 0 {
+		text = join(s.prefix) + " then " + text
+	}
+	return text
+}
+
+// explored logs and runs a scenario. Failures that no history shows, such as a deadlock, have no
+// other line that says what was called.
+func (p *plan) explored(t *testing.T, s steps) {
+	t.Helper()
+	t.Log("scenario: check.Only(`" + s.String() + "`)")
+	p.run(t, s)
+}
+
 // parse reads a scenario: numbers of invocations as package scenario writes them, or nothing for
 // that of Only.
 func (p *plan) parse(text string) (s steps, err string) {
@@ -73,13 +101,20 @@ func (p *plan) named(text string) (s steps, err string) {
 	if n := len(s.goroutines); err == "" && (n == 0 || n > limitGoroutines) {
 		err = fmt.Sprintf("Only: %d goroutines: want 1 to %d", n, limitGoroutines)
 	}
+	n := len(s.prefix)
+	for _, calls := range s.goroutines {
+		n += len(calls)
+	}
+	if many := p.tooMany(n); err == "" && many != "" {
+		err = "Only: " + many
+	}
 	return s, err
 }
 
 // run executes a scenario once and checks its history.
 func (p *plan) run(t *testing.T, s steps) {
 	t.Helper()
-	h := &history{p: p}
+	h := &history{p: p, scenario: s}
 	value := p.make()
 	for i, x := range s.prefix {
 		c := &call{invocation: x, goroutine: -1, number: i, began: true}
@@ -128,11 +163,11 @@ func (p *plan) run(t *testing.T, s steps) {
 func (p *plan) observe(h *history, value reflect.Value) {
 	n, most := 0, len(h.calls)+1
 	for _, x := range p.pool {
-		if x.op.mayWait || x.op.silent || x.op.fn.Type().NumOut() == 0 {
+		if !x.observes() {
 			continue
 		}
 		var last []any
-		for i := 0; i == 0 || len(x.args) == 0 && i < most; i++ {
+		for i := 0; (i == 0 || len(x.args) == 0 && i < most) && len(h.calls) < limitCalls; i++ {
 			c := &call{invocation: x, goroutine: -2, number: n, began: true, returned: true,
 				results: perform(x.op.fn, value, x.args)}
 			h.calls = append(h.calls, c)

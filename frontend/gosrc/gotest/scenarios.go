@@ -37,6 +37,9 @@ func scenarios(ctx context.Context, described []string, o Options, start time.Ti
 				set = d.Generate(s)
 			}
 			if on, err := x.explore(set, d); !on || err != nil {
+				if err == nil {
+					err = x.shrink()
+				}
 				return x.total, err
 			}
 		}
@@ -91,6 +94,37 @@ func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, 
 	}
 	x.covered.add(set, d)
 	return true, nil
+}
+
+// shrink replaces the failure of a scenario by that of a smaller one, as long as one without some
+// call fails in the same way. What takes long counts as if it did not fail.
+func (x *exploring) shrink() error {
+	for found := true; found && x.total.Failure != nil && x.total.Program != nil; {
+		found = false
+		texts := x.total.Program.Explore().Scenarios
+		if len(texts) != 1 {
+			break
+		}
+		for _, text := range scenario.Smaller(texts[0]) {
+			o := x.left()
+			o.Engine = DPOR
+			if o.Timeout == 0 || o.Timeout > quickly {
+				o.Timeout = quickly
+			}
+			r, err := x.run(x.ctx, []string{text}, o)
+			if err != nil {
+				return err
+			}
+			if r.Failure != nil && r.Failure.Kind == x.total.Failure.Kind {
+				r.Scenarios = x.total.Scenarios
+				x.total, found = sum(x.total, r), true
+				break
+			}
+			x.total = sum(r, x.total)
+		}
+	}
+	x.total.Duration = time.Since(x.start)
+	return nil
 }
 
 // left are the options for what is left of the time.
@@ -186,8 +220,11 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 			}
 			return run(ctx, p.WithScenarios(texts), o)
 		})
-	if res == nil || res.Failure == nil {
+	switch {
+	case res == nil || res.Failure == nil:
 		p.SetScenarios(nil)
+	case res.Program != nil:
+		p.SetScenarios(res.Program.Explore().Scenarios) // shrink has tried others
 	}
 	return res, err
 }

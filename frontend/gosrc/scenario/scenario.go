@@ -9,6 +9,9 @@
 // that differ only in that, the one counts whose goroutines are sorted.
 //
 // If a size has more scenarios than the bound, so many different ones are drawn at random.
+//
+// A scenario that fails may have calls that are not needed for that. [Smaller] has the scenarios
+// that lack one.
 package scenario
 
 import (
@@ -190,4 +193,25 @@ func (d Description) text(prefix []int, goroutines [][]int) string {
 		write(g)
 	}
 	return b.String()
+}
+
+// Smaller returns the scenarios that lack one call of a scenario, without goroutines that make no
+// call any more. There is none if it is the only call of the goroutines and there is no prefix.
+func Smaller(text string) (out []string) {
+	plan, calls, _ := strings.Cut(text, ":")
+	lists := strings.Split(calls, "/")
+	for i := len(lists) - 1; i >= 0; i-- {
+		list := strings.Fields(lists[i])
+		for k := range list {
+			rest := slices.Clone(lists)
+			rest[i] = strings.Join(slices.Delete(slices.Clone(list), k, k+1), " ")
+			if i > 0 && rest[i] == "" {
+				rest = slices.Delete(rest, i, i+1)
+			}
+			if len(rest) > 1 {
+				out = append(out, plan+":"+strings.Join(rest, "/"))
+			}
+		}
+	}
+	return out
 }

@@ -85,3 +85,17 @@ func TestDrawn(t *testing.T) {
 		t.Error("another seed draws the same")
 	}
 }
+
+func TestSmaller(t *testing.T) {
+	for text, want := range map[string][]string{
+		"0:/1":         nil,
+		"0:":           nil,
+		"2:3/1":        {"2:/1"},
+		"0:/1/1 2":     {"0:/1/2", "0:/1/1", "0:/1 2"},
+		"1:7 12/5/6/8": {"1:7 12/5/6", "1:7 12/5/8", "1:7 12/6/8", "1:12/5/6/8", "1:7/5/6/8"},
+	} {
+		if got := Smaller(text); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -69,4 +70,28 @@ func TestStructures(t *testing.T) {
 		}
 	}
 	t.Logf("%d faults found", wrong)
+}
+
+// TestShrink: of two goroutines with two calls each, three calls are enough to fail. The output
+// says which, and the failure can be replayed.
+func TestShrink(t *testing.T) {
+	_, c := compiled(t, "micro")
+	p, err := c.Test("TestSlot", gosrc.Explore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := gotest.Run(t.Context(), p, gotest.Options{})
+	if err != nil || res.Failure == nil {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	calls := regexp.MustCompile("check.Only(.*)").FindString(res.Failure.Output)
+	if n := strings.Count(calls, "()"); n != 3 {
+		t.Errorf("%d calls: %s", n, calls)
+	}
+	if !strings.Contains(res.Failure.Message, calls) {
+		t.Errorf("%s\ndoes not name %s", res.Failure.Message, calls)
+	}
+	if err := res.Failure.Trace.Replay(res.Program.System); err != nil {
+		t.Error(err)
+	}
 }

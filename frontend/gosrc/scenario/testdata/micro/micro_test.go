@@ -22,3 +22,10 @@ func TestMicro(t *testing.T) {
 	check.Linearizable(t, func() *T { return new(T) },
 		check.Op("Run", (*T).Run).Arg(0, codes...).Silent())
 }
+
+func TestSlot(t *testing.T) {
+	check.Linearizable(t, func() *Slot { return new(Slot) },
+		check.Op("Put", (*Slot).Put),
+		check.Op("Take", (*Slot).Take).Silent(),
+		check.Bounds{Goroutines: 2, Prefix: -1})
+}
