@@ -71,9 +71,21 @@ func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 		}
 		fmt.Fprintln(b, wrap(head, o.Width, ""))
 	}
+	r.writeWitness(b, o)
 	r.writeFinal(b, o, file)
 	r.writeShared(b, o)
 	return b.Flush()
+}
+
+// writeWitness says what an observer found at the end: its steps are not in the table.
+func (r *Record) writeWitness(b *bufio.Writer, o TableOptions) {
+	if len(r.Events) == 0 {
+		return
+	}
+	if e := r.Events[len(r.Events)-1]; e.Observer && len(e.Deeds) > 0 {
+		why := wrap("because: "+strings.Join(e.Deeds, ", "), o.Width-1, "")
+		fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(" "+why, "\n", "\n "))
+	}
 }
 
 // Page returns the width and the colors in the form that package terminal uses.

@@ -588,6 +588,7 @@ func (g *gen) condJump(e syntax.Expr, to int32, when bool) {
 		}
 		return
 	}
+	defer g.apart(e)()
 	switch x := e.(type) {
 	case *syntax.ParenExpr:
 		g.condJump(x.X, to, when)
@@ -605,12 +606,14 @@ func (g *gen) condJump(e syntax.Expr, to int32, when bool) {
 		case syntax.LAnd, syntax.LOr:
 			if (x.Op == syntax.LOr) == when {
 				g.condJump(x.X, to, when)
+				g.note(g.noting.in)
 				leave := g.operand(x)
 				g.condJump(x.Y, to, when)
 				leave()
 			} else {
 				skip := g.label()
 				g.condJump(x.X, skip, !when)
+				g.note(g.noting.in)
 				leave := g.operand(x)
 				g.condJump(x.Y, to, when)
 				leave()
@@ -662,6 +665,7 @@ var negated = map[syntax.Op]syntax.Op{
 func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
 	// forall jumps on the first instance that is false, exists on the first
 	// that is true: to the label if that is the wanted outcome.
+	g.quantified(e)
 	if g.r.Alike(&e.Domain) {
 		g.before(e.Cond)
 		g.allOf(e, to, when)
@@ -669,6 +673,7 @@ func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
 	}
 	skip := g.label()
 	g.each(e, e.Var, &e.Domain, func(int) {
+		defer g.instanceOf(e)()
 		if e.Exists == when {
 			g.condJump(e.Cond, to, when)
 		} else {
@@ -690,7 +695,12 @@ func (g *gen) allOf(e *syntax.QuantExpr, to int32, when bool) {
 	g.move(acc.Reg, g.constReg(truth[!e.Exists]))
 	g.each(e, e.Var, &e.Domain, func(int) {
 		next := g.label()
+		on := g.noting.on
+		g.noting.on = false
 		g.condJump(e.Cond, next, !e.Exists)
+		g.noting.on = on
+		leave := g.instanceOf(e)
+		defer leave()
 		g.move(acc.Reg, g.constReg(truth[e.Exists]))
 		g.here(next)
 	})

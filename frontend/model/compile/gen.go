@@ -56,6 +56,8 @@ type gen struct {
 	fields  int // the leaves of variables that stay in the slot, so far
 	peeks   []pendingPeek
 
+	noting noting
+
 	// What is counted; see Cover.
 	uncounted int   // > 0 where not all executions are counted
 	region    int   // the spot that the code which is being compiled is in
@@ -548,9 +550,8 @@ func (g *gen) observer(tt *ThreadType, inv *resolve.Invariant) {
 	defer g.within()()
 	g.quiet++
 	holds := g.label()
-	g.condJump(inv.Cond, holds, true)
-	g.emit(Instr{Op: OpFail, Site: g.site(inv.Pos, system.Invariant, "invariant "+inv.Name+
-		" does not hold")})
+	g.asserted(inv.Cond, holds, Instr{Op: OpFail, Site: g.site(inv.Pos, system.Invariant,
+		"invariant "+inv.Name+" does not hold")})
 	g.here(holds)
 	g.op(OpBlock, 0, 0, 0)
 	g.quiet--

@@ -179,6 +179,10 @@ const (
 	OpTimeout
 	OpBump
 	numOps
+
+	// OpNote is in no program. A machine that tells what it does has it in its own copy of the
+	// code in place of the instruction at each of [Program.Notes].
+	OpNote = numOps
 )
 
 // Instr is one instruction.
@@ -193,6 +197,7 @@ type Instr struct {
 type Program struct {
 	Source *source.File
 	Code   []Instr
+	Notes  []Note  // by address
 	Consts []int64 // the first registers
 	NumReg int     // registers in all
 

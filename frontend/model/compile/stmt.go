@@ -126,12 +126,12 @@ func (g *gen) compileStmt(s syntax.Stmt, label string) {
 		g.here(ok)
 	case *syntax.AssertStmt:
 		ok := g.label()
-		g.condJump(s.Cond, ok, true)
 		msg := s.Message
 		if msg == "" {
 			msg = "assertion failed: " + Shorten(g.p.Source.Text[s.Cond.Pos():s.Cond.End()])
 		}
-		g.emit(Instr{Op: OpFail, Site: g.site(s.Pos(), system.Assertion, msg)})
+		g.asserted(s.Cond, ok,
+			Instr{Op: OpFail, Site: g.site(s.Pos(), system.Assertion, msg)})
 		g.here(ok)
 	case *syntax.SkipStmt:
 		g.point()

@@ -19,6 +19,7 @@ type undo struct {
 type Machine struct {
 	sys   *System
 	p     *compile.Program
+	code  []compile.Instr // of p; with notes while the machine tells what it does
 	words []uint64
 	n     int // threads
 	regs  []int64
@@ -78,7 +79,7 @@ const (
 )
 
 func newMachine(s *System, counts []uint64) *Machine {
-	m := &Machine{sys: s, p: s.p, counts: counts}
+	m := &Machine{sys: s, p: s.p, code: s.p.Code, counts: counts}
 	m.regs = make([]int64, s.p.NumReg)
 	copy(m.regs, s.p.Consts)
 	m.child = make([]int64, s.p.NumReg)
@@ -355,7 +356,7 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64, out *system.Outc
 	m.thread, m.budget, m.sample, m.alt, m.created, m.viol = t, Budget, sampled, alt, false, nil
 	m.choices = m.choices[:0]
 	m.syncs.begin(pt.Atomic)
-	m.story.begin(pt)
+	m.story.begin(m.p, pt)
 	m.path.begin(pt.Entry)
 	if s.dynamic && m.track {
 		m.access(s.p.Loc(t, 0), false) // the child reads its existence

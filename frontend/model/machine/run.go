@@ -17,10 +17,11 @@ const MaxChoice = 1 << 20
 // run executes the instructions of a segment from an address on. The status
 // says how it ended; with reached the number is the point, with failed the site.
 func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh uint) (status, int) {
-	code := m.p.Code
+	code := m.code
 	for {
 		in := &code[at]
 		at++
+	again:
 		switch in.Op {
 		case compile.OpMov:
 			regs[in.A] = regs[in.B]
@@ -282,7 +283,14 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 				continue
 			}
 			return dropped, 0
+		case compile.OpNote:
+			m.story.witness = m.p.Notes[in.T].Witness
+			in = &m.p.Code[at-1]
+			goto again
 		case compile.OpFail:
+			if w := m.story.witness; w != nil && m.story.on {
+				m.act("%s", w)
+			}
 			return m.fault(in, "")
 		case compile.OpBound:
 			return reached, int(in.A)

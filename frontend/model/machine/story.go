@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"cpor/frontend/model/compile"
@@ -23,12 +24,20 @@ type story struct {
 	deeds []system.Deed
 	waits []string // of all alternatives that were tried, each once
 	// chosen are the choices of the step, for init.
-	chosen []string
+	chosen  []string
+	witness *compile.Witness // of the assertion that is being evaluated
 }
 
-func (s *story) begin(pt *compile.Point) {
+func (s *story) begin(p *compile.Program, pt *compile.Point) {
 	if s.on {
 		s.pt, s.deeds, s.chosen = pt, s.deeds[:0], s.chosen[:0]
+		// The step may begin in the middle of a condition: at the note before it.
+		s.witness = nil
+		if i := sort.Search(len(p.Notes), func(i int) bool {
+			return p.Notes[i].At > pt.Entry
+		}); i > 0 {
+			s.witness = p.Notes[i-1].Witness
+		}
 	}
 }
 
@@ -40,7 +49,12 @@ func (s *story) clear() {
 }
 
 // Narrate implements system.Narrating.
-func (m *Machine) Narrate(on bool) { m.story.on = on }
+func (m *Machine) Narrate(on bool) {
+	m.story.on, m.code = on, m.p.Code
+	if on {
+		m.code = m.sys.notedCode()
+	}
+}
 
 // Story implements system.Narrating.
 func (m *Machine) Story() system.Story {

@@ -15,6 +15,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -110,6 +111,9 @@ type System struct {
 	system.Counters
 	coverOnce sync.Once
 	targets   map[int32]int // where jumps go, by counter
+
+	noteOnce sync.Once
+	noted    []compile.Instr // see notedCode
 }
 
 // InitError is a failure of init: it blocks, violates a property, or starts no
@@ -423,6 +427,23 @@ func (s *System) NewMachine() system.Machine {
 	m := newMachine(s, s.CountMachine())
 	m.Load(s.initial[0])
 	return m
+}
+
+// notedCode returns the code with an OpNote in place of the instruction at each note, so that only
+// machines that tell what they do look for witnesses.
+func (s *System) notedCode() []compile.Instr {
+	s.noteOnce.Do(func() {
+		s.noted = s.p.Code
+		if len(s.p.Notes) > 0 {
+			s.noted = slices.Clone(s.p.Code)
+		}
+		for i, n := range s.p.Notes {
+			if n.At < len(s.noted) { // a model that is too large ends early
+				s.noted[n.At] = compile.Instr{Op: compile.OpNote, T: int32(i), Site: -1}
+			}
+		}
+	})
+	return s.noted
 }
 
 // Observer implements system.Observing.
