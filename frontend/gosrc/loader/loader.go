@@ -153,9 +153,7 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 			if len(f.GoFiles) > 0 {
 				p.Dir = filepath.Dir(f.GoFiles[0])
 			}
-			for _, e := range f.Errors {
-				p.Errors = append(p.Errors, e)
-			}
+			p.Errors = append(p.Errors, placed(f.Errors)...)
 		case strings.HasSuffix(f.PkgPath, "_test") && f.PkgPath != f.ForTest:
 			get(f.ForTest).xTest = f
 		default:
@@ -189,11 +187,22 @@ func (p *Package) takeTests() {
 			p.Name = strings.TrimSuffix(f.Name, "_test")
 		}
 		if len(p.Errors) == 0 {
-			for _, e := range f.Errors {
-				p.Errors = append(p.Errors, e)
-			}
+			p.Errors = placed(f.Errors)
 		}
 	}
+}
+
+// placed are the errors of a package, without the hyphen before those that have no place.
+func placed(found []packages.Error) []error {
+	var errs []error
+	for _, e := range found {
+		if e.Pos == "" || e.Pos == "-" {
+			errs = append(errs, errors.New(e.Msg))
+		} else {
+			errs = append(errs, e)
+		}
+	}
+	return errs
 }
 
 // Program is the SSA form of a package and everything it imports. Functions are built when
@@ -356,9 +365,7 @@ func (u *universe) user(f *packages.Package) *unit {
 	if f.Module != nil && f.Module.GoVersion != "" {
 		x.version = "go" + f.Module.GoVersion
 	}
-	for _, e := range f.Errors {
-		x.errs = append(x.errs, e)
-	}
+	x.errs = placed(f.Errors)
 	if own && std.Testable(f.ForTest) {
 		x.tested = true
 		x.replaced = slices.ContainsFunc(f.GoFiles, func(n string) bool {
