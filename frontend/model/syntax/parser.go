@@ -762,6 +762,22 @@ func (p *parser) packageType(n *Ident) {
 }
 
 // arrayType parses an array type after its '['; [...] leaves Len nil.
+// makeArray refuses make([2]chan int, n), and says what to write: an array is there without make.
+func (p *parser) makeArray(n *Ident, t TypeExpr) {
+	elem := t
+	for a, ok := elem.(*ArrayType); ok; a, ok = elem.(*ArrayType) {
+		elem = a.Elem
+	}
+	what := "an array needs no make: declare var a %s"
+	if c, ok := elem.(*ChanType); ok {
+		what = "make makes one channel: for an array of them, declare the shared variable var c %s"
+		if c.Cap == nil && p.got(tComma) && p.s.tok != tRparen {
+			c.Cap = p.expr()
+		}
+	}
+	p.failAt(n.From, source.Pos(p.s.from), what, String(t))
+}
+
 func (p *parser) arrayType(pos source.Pos) TypeExpr {
 	var n Expr
 	if p.s.tok == tRbrack {
@@ -1801,7 +1817,7 @@ func (p *parser) makeExpr(n *Ident) Expr {
 	lev := p.exprLev
 	p.exprLev = max(lev, 0) + 1
 	if p.s.tok == tLbrack || p.s.tok == tMap {
-		p.typ() // slices and maps are refused there, with advice
+		p.makeArray(n, p.typ()) // slices and maps are refused by typ, with advice
 	}
 	x.Type = p.typ()
 	if p.got(tComma) && p.s.tok != tRparen {
