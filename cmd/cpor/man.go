@@ -60,7 +60,12 @@ func manCommand(e *env, args []string) int {
 	for _, c := range commands() {
 		if c.name != "help" {
 			p.macro("Sh", strings.ToUpper("cpor "+c.name))
-			p.help(helpText(e, c))
+			help := helpText(e, c)
+			if help == "" { // a program of its own
+				help = fmt.Sprintf("To %s. The program cpor-%s is not installed; \"cpor %[2]s\" "+
+					"says how to install it.", c.summary, c.name)
+			}
+			p.help(help)
 		}
 	}
 	return exitPass

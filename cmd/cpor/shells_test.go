@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,15 +106,13 @@ func TestShells(t *testing.T) {
 
 // TestShellsManual: mandoc finds nothing wrong with the manual page, and shows every flag.
 func TestShellsManual(t *testing.T) {
-	if _, err := exec.LookPath("mandoc"); err != nil {
+	file, err := exec.LookPath("mandoc")
+	if err != nil {
 		t.Skip("THE FORM OF THE MANUAL PAGE IS NOT CHECKED: mandoc is not installed")
 	}
-	page, code := runCpor(t, t.TempDir(), []string{"man"})
-	if code != exitPass {
-		t.Fatal(page)
-	}
+	var page string
 	mandoc := func(arg string) string {
-		c := exec.Command("mandoc", arg)
+		c := exec.Command(file, arg)
 		c.Stdin = strings.NewReader(page)
 		out, err := c.CombinedOutput()
 		if err != nil && arg != "-Tlint" {
@@ -120,9 +120,19 @@ func TestShellsManual(t *testing.T) {
 		}
 		return string(out)
 	}
-	if found := mandoc("-Tlint"); found != "" {
-		t.Error(found)
+	check := func() {
+		t.Helper()
+		var b bytes.Buffer
+		code := manCommand(&env{ctx: t.Context(), stdin: strings.NewReader(""), stdout: &b,
+			stderr: io.Discard}, nil)
+		if page = b.String(); code != exitPass {
+			t.Fatal(page)
+		}
+		if found := mandoc("-Tlint"); found != "" {
+			t.Error(found)
+		}
 	}
+	check()
 	shown, letter := mandoc("-Tascii"), regexp.MustCompile(`.`)
 	new(runConfig).define().VisitAll(func(f *flag.Flag) {
 		// Bold letters are struck twice.
@@ -131,4 +141,9 @@ func TestShellsManual(t *testing.T) {
 			t.Errorf("the manual page does not show -%s", f.Name)
 		}
 	})
+	t.Setenv("PATH", t.TempDir()) // without the other programs
+	check()
+	if !strings.Contains(strings.ReplaceAll(page, `\`, ""), "cpor-mcp is not installed") {
+		t.Error("the manual page does not say that cpor-mcp is not installed")
+	}
 }
