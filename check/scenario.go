@@ -38,14 +38,6 @@ func (s steps) String() string {
 	return text
 }
 
-// explored logs and runs a scenario. Failures that no history shows, such as a deadlock, have no
-// other line that says what was called.
-func (p *plan) explored(t *testing.T, s steps) {
-	t.Helper()
-	t.Log("scenario: check.Only(`" + s.String() + "`)")
-	p.run(t, s)
-}
-
 // parse reads a scenario: numbers of invocations as package scenario writes them, or nothing for
 // that of Only.
 func (p *plan) parse(text string) (s steps, err string) {

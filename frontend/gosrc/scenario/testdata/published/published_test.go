@@ -1,0 +1,53 @@
+package published
+
+import (
+	"testing"
+
+	"github.com/Workiva/go-datastructures/queue"
+	fifo "github.com/enriquebris/goconcurrentqueue"
+	cmap "github.com/orcaman/concurrent-map/v2"
+	"github.com/puzpuzpuz/xsync"
+
+	"cpor/check"
+)
+
+// Types of modules that many use, with what package scenario's TestPublished finds in them. It
+// makes a module of this file, because the modules are no dependencies of this one.
+
+type cMap = cmap.ConcurrentMap[int, int]
+
+func TestCount(t *testing.T) {
+	cmap.SHARD_COUNT = 2
+	check.Linearizable(t, func() cMap {
+		return cmap.NewWithCustomShardingFunction[int, int](func(k int) uint32 {
+			return uint32(k)
+		})
+	},
+		check.Op("Set", func(m cMap, k int) { m.Set(k, 1) }),
+		check.Op("Remove", func(m cMap, k int) { m.Remove(k) }),
+		check.Op("Count", func(m cMap) int { return m.Count() }))
+}
+
+func TestOffer(t *testing.T) {
+	check.Linearizable(t, func() *queue.RingBuffer { return queue.NewRingBuffer(4) },
+		check.Op("Offer", (*queue.RingBuffer).Offer).Arg(0, 1))
+}
+
+func TestFixedFIFO(t *testing.T) {
+	check.Linearizable(t, func() *fifo.FixedFIFO { return fifo.NewFixedFIFO(3) },
+		check.Op("Enqueue", (*fifo.FixedFIFO).Enqueue).Arg(0, 1),
+		check.Op("DequeueOrWait", (*fifo.FixedFIFO).DequeueOrWaitForNextElement).MayWait())
+}
+
+func TestFIFO(t *testing.T) {
+	check.Linearizable(t, fifo.NewFIFO,
+		check.Op("Enqueue", (*fifo.FIFO).Enqueue).Arg(0, 1),
+		check.Op("Dequeue", (*fifo.FIFO).Dequeue),
+		check.Op("Lock", (*fifo.FIFO).Lock))
+}
+
+func TestMPMC(t *testing.T) {
+	check.Linearizable(t, func() *xsync.MPMCQueue { return xsync.NewMPMCQueue(2) },
+		check.Op("TryEnqueue", (*xsync.MPMCQueue).TryEnqueue).Arg(0, 1),
+		check.Op("TryDequeue", (*xsync.MPMCQueue).TryDequeue))
+}
