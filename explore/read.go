@@ -160,7 +160,7 @@ func parse(text []byte, dir string) (*Kept, error) {
 // Rename notes that the model's file has another name than in the file that was read.
 func (k *Kept) Rename(model string) {
 	rename := func(p *Place) {
-		if p.File == k.Model {
+		if p.File == k.Model && p.File != "" {
 			p.File = model
 		}
 	}

@@ -430,6 +430,24 @@ func TestBrowser(t *testing.T) {
 		b.size(400, 860)
 		b.picture("trace-narrow")
 	})
+	t.Run("long line", func(t *testing.T) {
+		// The badge is in sight beside a line that is longer than the pane is wide, also of a
+		// model that has another name than in the trace.
+		src := "var a int\n\nthread T() {\n\ta = 1\n\tassert(a == 0" +
+			strings.Repeat(" || a == 2", 30) + ")\n}\n\ninit {\n\tgo T()\n}\n"
+		first, second := filepath.Join(work, "long.model"), filepath.Join(work, "moved.model")
+		if err := os.WriteFile(first, []byte(src), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(work, "long.json")
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file, first})
+		if err := os.Rename(first, second); err != nil {
+			t.Fatal(err)
+		}
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file, second))
+		b.waitText("#source .badge.failing", "fails here")
+		b.inView("#source .badge.failing", "#source .scroll")
+	})
 	t.Run("threads", func(t *testing.T) {
 		file := filepath.Join(work, "workers.json")
 		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file,

@@ -203,7 +203,7 @@ func viewCommand(e *env, args []string) int {
 		return e.viewGo(c, s, files)
 	}
 	if len(files) > 1 {
-		kept.Model = files[1]
+		kept.Rename(files[1])
 	} else if beside := besides(kept.Model, files[0]); beside != "" {
 		kept.Rename(beside)
 	}
