@@ -27,8 +27,8 @@ func TestKill(t *testing.T) {
 	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
 	writers := filepath.Join(t.TempDir(), "writers.model")
 	if err := os.WriteFile(writers,
-		[]byte("var x uint8\nthread T() { for range 5 { x = 1 } }\ninit { go T(); go T(); go T() "+
-			"}\n"), 0o666); err != nil {
+		[]byte("var x uint8\nthread T(i uint8) { for range 5 { x = i } }\n"+
+			"init { go T(0); go T(1); go T(2) }\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	counters := filepath.Join(t.TempDir(), "counters.model")
