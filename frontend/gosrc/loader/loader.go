@@ -98,6 +98,20 @@ func goroot(ctx context.Context, dir string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
+// takeModfile makes a build flag of -modfile in GOFLAGS. Package packages also asks the go command
+// something outside modules, which refuses that flag. There it omits build flags, but not GOFLAGS.
+func takeModfile(cfg *packages.Config) {
+	flags := strings.Fields(os.Getenv("GOFLAGS"))
+	i := slices.IndexFunc(flags, func(flag string) bool {
+		return strings.HasPrefix(strings.TrimLeft(flag, "-"), "modfile=")
+	})
+	if i < 0 {
+		return
+	}
+	cfg.BuildFlags = append(cfg.BuildFlags, flags[i])
+	cfg.Env = append(cfg.Env, "GOFLAGS="+strings.Join(slices.Delete(flags, i, i+1), " "))
+}
+
 // Load finds packages. An error means that the go command cannot be used or does not understand
 // the patterns; errors of one package are in the package.
 func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error) {
@@ -113,6 +127,7 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 	cfg.BuildFlags = []string{"-tags=" + strings.Join(append(slices.Clone(std.UserTags), o.Tags...),
 		",")}
 	cfg.BuildFlags = append(cfg.BuildFlags, o.Flags...)
+	takeModfile(cfg)
 	found, err := packages.Load(cfg, patterns...)
 	if err != nil {
 		return nil, plain(err)

@@ -79,8 +79,8 @@ func (x *edited) lay() {
 	x.write("other.sum", "")
 	x.write("go.mod", "module edits\n\ngo "+x.pick("go.mod", "1.21", "1.22")+
 		"\n\nrequire lib v0.0.0\n\nreplace lib => ./"+x.pick("replace", "lib2", "lib1")+"\n")
-	x.write("lib1/go.mod", "module lib\n\ngo 1.22\n")
-	x.write("lib2/go.mod", "module lib\n\ngo 1.22\n")
+	x.write("lib1/go.mod", "module lib\n\ngo 1.21\n")
+	x.write("lib2/go.mod", "module lib\n\ngo 1.21\n")
 	x.write("lib1/lib.go", "package lib\n\nconst Bad = "+x.pick("library", "true ", "false")+"\n")
 	x.write("lib2/lib.go", "package lib\n\nconst Bad = true\n")
 	x.write("b/b.go", fmt.Sprintf("package b // %d\n\nfunc Bad() bool { return %s }\n", x.comments,
