@@ -518,8 +518,7 @@ func TestSelection(t *testing.T) {
 		{[]string{"nosuch.model", "sharedptr"}, []string{"sharedptr N=100"}, exitMistake},
 		{[]string{"-D", "N=12345"}, nil, exitInterrupted},
 	} {
-		code, _, stderr, dir := bench(t, context.Background(), runnerFunc(fake),
-			append(c.args, "-limit", "50ms")...) // classic reduction is run in earnest
+		code, _, stderr, dir := bench(t, context.Background(), runnerFunc(fake), c.args...)
 		if code != c.code {
 			t.Errorf("%v: exit code %d, want %d\n%s", c.args, code, c.code, stderr)
 		}

@@ -37,48 +37,51 @@ type dporWay struct {
 	name, mode, por string
 }
 
-func (w dporWay) stateless() bool { return w.mode == stateless.Mode || w.classic() }
+func (w dporWay) stateless() bool { return w.mode == stateless.Mode || w.mode == classicMode }
 
 var dporWays = []dporWay{
 	{"full", reduction.Mode, "none"},
 	{"cartesian", reduction.Mode, "cartesian"},
 	{"dpor", stateless.Mode, "dpor"},
 	{"persistent+sleep", stateless.Mode, "persistent+sleep"},
-	{"classic", "", ""},
-	{"classic+sleep", "", ""},
+	{"classic", classicMode, "dpor"},
+	{"classic+sleep", classicMode, classicSleep},
 }
 
-// classic reports whether the way is that of package classic, which is no engine.
-func (w dporWay) classic() bool { return w.mode == "" }
+// classicMode is the mode of requests to package classic, which is not an engine, and classicSleep
+// its reduction with sleep sets.
+const (
+	classicMode  = "classic"
+	classicSleep = "dpor+sleep"
+)
 
-// runClassic explores a model in this process: there is no command for it.
-func runClassic(ctx context.Context, name string, params benchmarks.Params, sleep bool,
-	limit time.Duration) Outcome {
+// runClassic explores a model in this process, because no command does.
+func runClassic(ctx context.Context, r Request) Outcome {
 	failed := func(err error) Outcome {
 		return Outcome{Status: Failed, Reason: err.Error()}
 	}
-	text, err := anyModel(name)
+	text, err := os.ReadFile(r.Model)
 	if err != nil {
 		return failed(err)
 	}
-	m, err := model.Parse(name+".model", string(text), model.Options{Params: params.Map()})
+	m, err := model.Parse(r.Model, string(text), model.Options{Params: r.Params.Map()})
 	if err != nil {
 		return failed(err)
 	}
 	within, end := ctx, func() {}
-	if limit > 0 {
-		within, end = context.WithTimeout(ctx, limit)
+	if r.Limit > 0 {
+		within, end = context.WithTimeout(ctx, r.Limit)
 	}
 	defer end()
 	start := time.Now()
-	res, err := classic.Explore(within, m.System(), classic.Options{Sleep: sleep})
+	res, err := classic.Explore(within, m.System(), classic.Options{Sleep: r.POR == classicSleep})
 	out := Outcome{Status: Done, Executions: res.Executions, Transitions: res.Transitions,
 		Search: time.Since(start)}
 	switch {
 	case ctx.Err() != nil:
 		return Outcome{Status: Interrupted, Reason: "interrupted"}
 	case errors.Is(err, context.DeadlineExceeded):
-		out.Status, out.Reason = Limited, fmt.Sprintf("time limit of %v", limit)
+		out.Status, out.Reason = Limited, fmt.Sprintf("time limit of %v", r.Limit)
 	case err != nil:
 		return failed(err)
 	}
@@ -172,11 +175,6 @@ func runDPOR(ctx context.Context, s *Session) error {
 	}
 	const est = 300 * time.Millisecond
 	run := func(r sweep, w dporWay, label string) Outcome {
-		if w.classic() {
-			return s.Do(ctx, label, est, func(ctx context.Context) Outcome {
-				return runClassic(ctx, r.model, r.params, w.name == "classic+sleep", s.Limit)
-			})
-		}
 		return s.Run(ctx, Request{
 			Model: filepath.Join(dir, r.model+".model"), Params: r.params, Mode: w.mode, POR: w.por,
 			Workers: 1,
@@ -308,7 +306,7 @@ func reportDPOR(ms []Measurement, machine Machine) []Section {
 		cells := []string{row}
 		var cart, dynamic uint64
 		for _, w := range dporWays {
-			if w.classic() {
+			if w.mode == classicMode {
 				cells = append(cells, classicCell(ms, row, w.name))
 				continue
 			}

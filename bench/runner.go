@@ -24,7 +24,7 @@ type Request struct {
 	// language or in Promela.
 	Model   string
 	Params  benchmarks.Params
-	Mode    string // of the engine, as package engine names it; "" for the default
+	Mode    string // of the engine, as package engine names it, or classicMode; "": the default
 	POR     string // as in -por
 	Workers int    // at least 1
 	// Limit and MaxMemory end the run as incomplete; 0 means no limit.
@@ -97,7 +97,7 @@ type Runner interface {
 	Run(ctx context.Context, r Request) Outcome
 }
 
-// processRunner runs each request in a process of its own.
+// processRunner runs each request in a process of its own, or one to package classic in this one.
 type processRunner struct {
 	exe string // the command
 	dir string // holds the models as files, and is removed by close
@@ -191,6 +191,9 @@ type report struct {
 
 // Run runs a request.
 func (p *processRunner) Run(ctx context.Context, r Request) Outcome {
+	if r.Mode == classicMode {
+		return runClassic(ctx, r)
+	}
 	e, err := r.entry()
 	if err != nil {
 		return Outcome{Status: Failed, Reason: err.Error()}
