@@ -102,7 +102,7 @@ type exploration struct {
 	watch   *engine.Watch
 	atLimit atomic.Bool // of states
 
-	plain atomic.Bool // ample sets are sought no more: there are too few
+	plain atomic.Bool // ample sets are no longer sought: there are too few
 
 	slots chan struct{} // one for each worker that may work; nil: all may
 	pinks bool          // vertices can be pink

@@ -15,13 +15,12 @@ import (
 // backward is the graph of a program, as far as it was searched, with its transitions to go back
 // along. The states are in the order of a breadth-first search.
 //
-// It decides EF p and AG EF p: p can be reached from a state if, going back from the states that
-// satisfy p, one comes to it. A search that was cut off knows less. It then takes the states that
-// it has not expanded for such that can reach p, so what remains is certain: from a state that
-// cannot, all states have been seen that it leads to.
+// It decides EF p and AG EF p: the states from which p can be reached are found by going back from
+// those that satisfy p. If the search was cut off, each state that it has not expanded counts as
+// able to reach p. A state that cannot reach p then is certain: all that it leads to was expanded.
 type backward struct {
 	refs    []statestore.Ref
-	parents []int32 // the state from which each was come to first; -1 for an initial one
+	parents []int32 // from which each was reached first; -1 for an initial state
 	holds   []bool  // of those that were expanded
 	index   map[statestore.Ref]int32
 	from    []int32 // the transitions
@@ -29,7 +28,7 @@ type backward struct {
 	initial int // the number of initial states
 }
 
-// bytesOf is about what a state and a transition take in a backward.
+// What a state and a transition take in a backward, roughly.
 const bytesOfState, bytesOfMove = 48, 8
 
 // add returns the number of a state, a new one if it has none.
@@ -68,6 +67,7 @@ func (g *backward) build(s *exploration, f ltl.Formula, enough bool) bool {
 		g.add(s, ref, -1)
 	}
 	g.initial = len(g.refs)
+	value := func(atom string) bool { return x.letter>>slices.Index(s.a.Atoms, atom)&1 != 0 }
 	var refs []statestore.Ref
 	var err error
 	for i := int32(0); int(i) < len(g.refs); i++ {
@@ -77,7 +77,7 @@ func (g *backward) build(s *exploration, f ltl.Formula, enough bool) bool {
 			return false
 		}
 		w.transitions += uint64(len(x.moves))
-		g.holds = append(g.holds, satisfies(f, s.a.Atoms, x.letter))
+		g.holds = append(g.holds, satisfies(f, value))
 		if g.holds[i] && enough && g.initial == 1 {
 			return true
 		}
@@ -93,14 +93,14 @@ func (g *backward) build(s *exploration, f ltl.Formula, enough bool) bool {
 	return true
 }
 
-// satisfies evaluates a formula without temporal operators.
-func satisfies(f ltl.Formula, atoms []string, letter uint64) bool {
-	at := func(g ltl.Formula) bool { return satisfies(g, atoms, letter) }
+// satisfies evaluates a formula without temporal operators, from the values of its atoms.
+func satisfies(f ltl.Formula, value func(atom string) bool) bool {
+	at := func(g ltl.Formula) bool { return satisfies(g, value) }
 	switch ops := f.Operands(); f.Op() {
 	case ltl.OpTrue:
 		return true
 	case ltl.OpAtom:
-		return letter>>slices.Index(atoms, f.Name())&1 != 0
+		return value(f.Name())
 	case ltl.OpNot:
 		return !at(ops[0])
 	case ltl.OpAnd:
@@ -194,14 +194,17 @@ func (c *checker) possibly() error {
 	if initially {
 		known = g.initial
 	}
-	for i, d := range g.distances(true)[:known] {
+	dist := g.distances(true)[:known]
+	for i, d := range dist {
 		if d < 0 { // the first one is the nearest
 			c.r.Counterexample, err = c.lost(s, g.path(int32(i)))
 			c.r.Verdict, c.r.Reason = engine.Violated, ""
 			return err
 		}
 	}
-	dist := g.distances(false)[:known]
+	if len(g.holds) < len(g.refs) {
+		dist = g.distances(false)[:known]
+	}
 	if c.r.Farthest = int(slices.Max(dist)); whole || initially && slices.Min(dist) >= 0 {
 		c.r.Verdict, c.r.Reason = engine.Pass, ""
 	}
@@ -230,20 +233,18 @@ const mostLost = 100_000
 // a search of its own, of at most mostLost states.
 func (x *Counterexample) unreachable(obs *system.Observers, m system.Machine,
 	labels system.Temporal, number map[string]int) error {
+	value := func(atom string) bool {
+		holds, _ := labels.Eval(number[atom])
+		return holds
+	}
 	key := func() string { return fmt.Sprint(m.Encode(nil)) }
 	seen := map[string]bool{key(): true}
-	queue := []system.State{slices.Clone(m.Encode(nil))}
+	queue := []system.State{m.Encode(nil)}
 	for len(queue) > 0 && len(seen) < mostLost {
 		st := queue[0]
 		queue = queue[1:]
 		m.Load(st)
-		var letter uint64
-		for i, name := range x.Props {
-			if holds, _ := labels.Eval(number[name]); holds {
-				letter |= 1 << i
-			}
-		}
-		if satisfies(x.Part, x.Props, letter) {
+		if satisfies(x.Part, value) {
 			return unproven("a state that satisfies the formula can be reached")
 		}
 		mark := m.Mark()
@@ -255,7 +256,7 @@ func (x *Counterexample) unreachable(obs *system.Observers, m system.Machine,
 				}
 				if k := key(); !seen[k] {
 					seen[k] = true
-					queue = append(queue, slices.Clone(m.Encode(nil)))
+					queue = append(queue, m.Encode(nil))
 				}
 				m.Rewind(mark)
 				if alt = out.Next; alt == 0 {

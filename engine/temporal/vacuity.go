@@ -238,37 +238,17 @@ func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 // holds evaluates a part in the live state. A part that cannot be evaluated counts as changing.
 func (c *checker) holds(labels system.Temporal, f ltl.Formula) bool {
-	ok := true
-	var eval func(f ltl.Formula) bool
-	eval = func(f ltl.Formula) bool {
-		var vs []bool
-		for _, o := range f.Operands() {
-			vs = append(vs, eval(o))
+	values := map[string]bool{}
+	for _, name := range f.Atoms() {
+		i, known := c.number[name]
+		if !known {
+			return false
 		}
-		switch f.Op() {
-		case ltl.OpTrue:
-			return true
-		case ltl.OpAtom:
-			i, known := c.number[f.Name()]
-			if !known {
-				ok = false
-				return false
-			}
-			v, viol := labels.Eval(i)
-			ok = ok && viol == nil
-			return v
-		case ltl.OpNot:
-			return !vs[0]
-		case ltl.OpAnd:
-			return !slices.Contains(vs, false)
-		case ltl.OpOr:
-			return slices.Contains(vs, true)
-		case ltl.OpImplies:
-			return !vs[0] || vs[1]
-		case ltl.OpIff:
-			return vs[0] == vs[1]
+		v, fault := labels.Eval(i)
+		if fault != nil {
+			return false
 		}
-		return false
+		values[name] = v
 	}
-	return eval(f) && ok
+	return satisfies(f, func(name string) bool { return values[name] })
 }
