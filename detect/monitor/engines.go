@@ -565,8 +565,8 @@ func (a *avoider) nextOf(m *Monitor, at computation.Cut, i int) (kind nextKind, 
 }
 
 // follow returns the hosts at the ends of the paths in the wait-for graph from some hosts: those
-// whose enabled transitions come before any of these hosts moves. known is false if that
-// cannot be told yet.
+// whose enabled transitions come before any of these hosts moves. known is false if more events
+// must arrive first.
 func (a *avoider) follow(m *Monitor, at computation.Cut, hosts []int) (set []int, known bool) {
 	for _, i := range hosts {
 		kind, _, j := a.nextOf(m, at, i)
@@ -604,7 +604,7 @@ type choice uint8
 const (
 	choosesAll   choice = iota // every enabled transition
 	choosesSet                 // those of some hosts
-	choosesLater               // that cannot be told yet
+	choosesLater               // not known yet
 	neverTrue                  // nothing: the predicate is false from here on
 )
 
@@ -617,41 +617,39 @@ func (a *avoider) choose(m *Monitor, at computation.Cut) (set []int, c choice) {
 			wrong = append(wrong, x)
 		}
 	}
+	var sets [][]int // of the false clauses; nil: not known yet
+	for _, x := range wrong {
+		t, known := a.follow(m, at, a.conj.Clauses[x].Support)
+		switch {
+		case !known:
+			c = choosesLater
+		case len(t) == 0:
+			return nil, neverTrue
+		}
+		sets = append(sets, t)
+	}
 	offer := func(t []int) {
 		if c != choosesSet || len(t) < len(set) {
 			set, c = t, choosesSet
 		}
 	}
-	for _, x := range wrong {
-		own := a.conj.Clauses[x].Support
-		t, known := a.follow(m, at, own)
+	for k, x := range wrong {
 		switch {
-		case !known:
-			if c == choosesAll {
-				c = choosesLater
-			}
+		case sets[k] == nil:
 			continue
-		case len(t) == 0:
-			return nil, neverTrue
-		case a.staysFalse(m, at, x, t): // line (c) of the figure
-			offer(t)
+		case a.staysFalse(m, at, x, sets[k]): // line (c) of the figure
+			offer(sets[k])
 			continue
 		}
-		for _, y := range wrong { // line (e)
-			others := a.conj.Clauses[y].Support
-			if slices.ContainsFunc(others, func(i int) bool { return slices.Contains(own, i) }) {
+		own := a.conj.Clauses[x].Support
+		for l, y := range wrong { // line (e)
+			if sets[l] == nil || slices.ContainsFunc(a.conj.Clauses[y].Support,
+				func(i int) bool { return slices.Contains(own, i) }) {
 				continue
 			}
-			u, known := a.follow(m, at, others)
-			switch {
-			case !known:
-			case len(u) == 0:
-				return nil, neverTrue
-			default:
-				u = append(u, t...)
-				slices.Sort(u)
-				offer(slices.Compact(u))
-			}
+			u := slices.Concat(sets[l], sets[k])
+			slices.Sort(u)
+			offer(slices.Compact(u))
 		}
 	}
 	return set, c
@@ -777,7 +775,7 @@ func (a *avoider) restore(data []byte) error {
 	clear(a.open)
 	clear(a.levels)
 	for _, s := range in.Open {
-		s.Chosen = s.Chosen || len(s.Todo) < len(a.seen) // of a version without sets
+		s.Chosen = s.Chosen || len(s.Todo) < len(a.seen) // saved without sets
 		a.open[key(s.At)] = s
 	}
 	for l, set := range in.Levels {
