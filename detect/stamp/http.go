@@ -87,5 +87,11 @@ func (s *stamped) Write(b []byte) (int, error) {
 	return s.ResponseWriter.Write(b)
 }
 
+// FlushError is for http.ResponseController: to flush writes the header.
+func (s *stamped) FlushError() error {
+	s.stamp()
+	return http.NewResponseController(s.ResponseWriter).Flush()
+}
+
 // Unwrap is for http.ResponseController.
 func (s *stamped) Unwrap() http.ResponseWriter { return s.ResponseWriter }

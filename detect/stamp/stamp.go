@@ -182,8 +182,7 @@ func (p *Process) Send(text string) string {
 }
 
 // Receive logs that a message with this clock was received (with Options.Weak it only takes over
-// the clock). An error says why the clock cannot be
-// read; then nothing is logged.
+// the clock). An error says why the clock cannot be read; then nothing is logged.
 func (p *Process) Receive(text, clock string) error {
 	got, err := parse(clock)
 	if err != nil {
@@ -208,12 +207,12 @@ func parse(clock string) (map[string]uint64, error) {
 	got := map[string]uint64{}
 	for part := range strings.SplitSeq(clock, ",") {
 		if part == "" && clock == "" {
-			break // its sender knows of no event
+			break // its sender has no events in its clock
 		}
 		name, text, _ := strings.Cut(part, "=")
 		n, err := strconv.ParseUint(text, 10, 63)
 		if _, twice := got[name]; err != nil || n == 0 || !named(name) || twice {
-			return nil, fmt.Errorf("stamp: %q is no clock: want process=number,process=number",
+			return nil, fmt.Errorf("stamp: %q is not a clock: want process=number,process=number",
 				clock)
 		}
 		got[name] = n

@@ -93,7 +93,7 @@ func TestMistakes(t *testing.T) {
 	for _, clock := range []string{"a", "b=", "b=-1", "b=x", "b=1,b=2", "b=1,", ",", "=1", "b=0",
 		"a b=1", "b=99999999999999999999"} {
 		if err := p.Receive("receive", clock); err == nil || !strings.Contains(err.Error(),
-			"no clock") {
+			"not a clock") {
 			t.Errorf("the clock %q: %v", clock, err)
 		}
 	}
@@ -251,6 +251,10 @@ func TestHTTP(t *testing.T) {
 		switch req.URL.Path {
 		case "/text":
 			io.WriteString(w, "text")
+		case "/flush":
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
 		case "/status":
 			w.WriteHeader(http.StatusTeapot)
 		}
@@ -269,7 +273,7 @@ func TestHTTP(t *testing.T) {
 		io.Copy(io.Discard, res.Body)
 		return res.StatusCode
 	}
-	for _, path := range []string{"/text", "/status", "/nothing"} {
+	for _, path := range []string{"/text", "/flush", "/status", "/nothing"} {
 		clientLog.Reset()
 		serverLog.Reset()
 		get(c, s.URL+path)
