@@ -165,8 +165,8 @@ const (
 )
 
 // reductionWays returns the columns: every reduction of the search with stored states that
-// preserves what the Cartesian one does, each also with the other semantics of Promela than it has
-// by default, the unfolding, and SPIN.
+// preserves what the Cartesian one does, each also with the semantics of Promela that is not
+// its default, the unfolding, and SPIN.
 func reductionWays() []reductionWay {
 	var ways, others []reductionWay
 	for _, e := range engine.Entries(reduction.Mode) {

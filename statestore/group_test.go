@@ -7,7 +7,7 @@ import (
 )
 
 // TestInsertAll compares with Insert, across the moment at which the shape is learned, with
-// states of two lengths, and with changes that are told.
+// states of two lengths, and with known changes.
 func TestInsertAll(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	all, _ := New(Options{Kind: Tree, Samples: 64})

@@ -21,7 +21,7 @@ type Line struct {
 	Trace *string                   `json:"trace,omitempty"`
 }
 
-// hint says how a line is written, to who has written it otherwise.
+// hint shows what a line looks like, if it has an unknown field.
 func hint(err error) string {
 	if !strings.Contains(err.Error(), "unknown field") {
 		return ""

@@ -2,7 +2,7 @@
 // Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software", POPL 2005, figure 3,
 // with or without sleep sets. It is what Gueta et al. (2007, section 7) compare with.
 //
-// It exists for that comparison (cpor bench dpor) and is no engine of cpor: package stateless has
+// It exists for that comparison (cpor bench dpor) and is not an engine of cpor: package stateless has
 // optimal dynamic reduction, which never explores two executions of one Mazurkiewicz trace. It is
 // written for one thing only: to explore what the figure says. So its clocks are compared with
 // every event of the execution, and no attempt is made to be fast.
@@ -17,6 +17,8 @@ package classic
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"cpor/system"
 )
@@ -218,9 +220,7 @@ func (e *explorer) explore(asleep map[int][]system.Access) error {
 	e.stack = append(e.stack, s)
 	defer func() { e.stack = e.stack[:len(e.stack)-1] }()
 	sleep := map[int][]system.Access{}
-	for t, acc := range asleep {
-		sleep[t] = acc
-	}
+	maps.Copy(sleep, asleep)
 	done := map[int]bool{}
 	for {
 		t := -1
@@ -251,11 +251,10 @@ func (e *explorer) execute(s *state, t int, alt uint64, sleep map[int][]system.A
 	mark := e.m.Mark()
 	out := e.m.Step(t, alt)
 	e.res.Transitions++
-	s.thread, s.acc = t, append([]system.Access(nil), e.m.Accesses()...)
+	s.thread, s.acc = -1, slices.Clone(e.m.Accesses()) // not on the stack yet
 	// The clock: all that the transition depends on happens before it.
 	top := len(e.stack) - 1
 	s.clock, s.index = make([]int, max(e.m.NumThreads(), len(s.next))), 1
-	s.thread = -1 // not on the stack yet
 	if clock := e.last(t); clock != nil {
 		copy(s.clock, clock)
 		s.index = clock[t] + 1
