@@ -2,9 +2,9 @@
 // Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software", POPL 2005, figure 3,
 // with or without sleep sets. It is what Gueta et al. (2007, section 7) compare with.
 //
-// It exists for that comparison (cpor bench dpor) and is not an engine of cpor: package stateless has
-// optimal dynamic reduction, which never explores two executions of one Mazurkiewicz trace. It is
-// written for one thing only: to explore what the figure says. So its clocks are compared with
+// It exists for that comparison (cpor bench dpor) and is not an engine of cpor: package stateless
+// has optimal dynamic reduction, which never explores two executions of one Mazurkiewicz trace. It
+// is written for one thing only: to explore what the figure says. So its clocks are compared with
 // every event of the execution, and no attempt is made to be fast.
 //
 // The paper's transitions are deterministic and access one object. Here a thread can have several
