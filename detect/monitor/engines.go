@@ -428,6 +428,7 @@ type avoider struct {
 	seen   []int32
 	tuples []int32
 	over   bool // no more events come
+	never  bool // from some state on, the predicate is false, whatever comes
 	plain  bool // without persistent sets, for tests
 
 	transitions uint64 // explored
@@ -442,8 +443,6 @@ type avoidState struct {
 	// suffice.
 	Todo   []int
 	Chosen bool
-	// Never: the predicate is false from here on, whatever comes.
-	Never bool
 }
 
 func newAvoider(m *Monitor, conj *predicate.Conjunction) *avoider {
@@ -508,15 +507,12 @@ func (a *avoider) advance(m *Monitor, _ int) (*Detection, bool) {
 		for _, s := range a.open {
 			work = append(work, s)
 		}
-		for steps := 0; len(work) > 0; steps++ {
+		for steps := 0; len(work) > 0 && !a.never; steps++ {
 			if steps%1024 == 1023 && m.over(a.size()) {
 				break
 			}
 			s := work[len(work)-1]
-			work = work[:len(work)-1]
-			if !s.Never {
-				work = a.expand(m, s, work)
-			}
+			work = a.expand(m, s, work[:len(work)-1])
 		}
 		a.drop()
 	}
@@ -662,8 +658,8 @@ func (a *avoider) expand(m *Monitor, s *avoidState, work []*avoidState) []*avoid
 		case choosesLater:
 			return work
 		case neverTrue:
-			s.Never, s.Todo = true, nil
-			return work
+			a.never = true
+			return nil
 		case choosesSet:
 			s.Todo = set
 		}
@@ -726,25 +722,22 @@ func (a *avoider) end(m *Monitor) (bool, error) {
 	for _, s := range a.open {
 		work = append(work, s)
 	}
-	for steps := 0; len(work) > 0; steps++ {
+	for steps := 0; len(work) > 0 && !a.never; steps++ {
 		if steps%1024 == 1023 && m.over(a.size()) {
 			return false, ErrFull
 		}
 		s := work[len(work)-1]
-		work = work[:len(work)-1]
 		final := true
 		for i := range m.hosts {
 			kind, _, _ := a.nextOf(m, s.At, i)
 			final = final && kind == nextNone
 		}
-		if final || s.Never {
+		if final {
 			return false, nil
 		}
-		if work = a.expand(m, s, work); s.Never {
-			return false, nil
-		}
+		work = a.expand(m, s, work[:len(work)-1])
 	}
-	return true, nil
+	return !a.never, nil
 }
 
 func (a *avoider) save() any {
