@@ -105,7 +105,7 @@ func TestMistakes(t *testing.T) {
 		t.Errorf("it logs %s", log)
 	}
 	if err := p.Extract(map[string][]string{"other": {"b=1"}}, "receive"); err == nil {
-		t.Error("metadata without a clock are read")
+		t.Error("metadata without a clock is accepted")
 	}
 	p.Set("x", func() {})
 	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "log of a") {

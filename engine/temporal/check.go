@@ -90,8 +90,8 @@ type Result struct {
 	StoreBytes  uint64 // of the store, the colors and the stacks
 	Time        time.Duration
 
-	// Farthest is, of a property EF p or AG EF p that holds, how many transitions a state that
-	// satisfies p is at most away from the initial states, or from all states.
+	// Farthest is for a property that holds: within so many transitions, p can be reached from
+	// every initial state (EF p), or from every state (AG EF p).
 	Farthest int
 
 	// Vacuous describes which parts of a formula that holds decide it alone, so that the rest
