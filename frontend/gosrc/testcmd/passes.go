@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -211,6 +211,10 @@ func (k *passes) store(key string, pass *keptPass) {
 	k.trim()
 }
 
+// written matches the names of files that store writes: the user may have chosen a folder that
+// has others.
+var written = regexp.MustCompile(`^([0-9a-f]{64}\.json|new-[0-9]+)$`)
+
 // trim removes old passes, once a day.
 func (k *passes) trim() {
 	mark := filepath.Join(k.dir, "trimmed")
@@ -220,13 +224,11 @@ func (k *passes) trim() {
 	if os.WriteFile(mark, nil, 0o666) != nil {
 		return
 	}
-	_ = fs.WalkDir(os.DirFS(k.dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || name == "trimmed" {
-			return nil
+	files, _ := os.ReadDir(k.dir) // an error only means that old ones stay
+	for _, f := range files {
+		info, err := f.Info()
+		if err == nil && written.MatchString(f.Name()) && time.Since(info.ModTime()) > keptFor {
+			_ = os.Remove(filepath.Join(k.dir, f.Name()))
 		}
-		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > keptFor {
-			_ = os.Remove(filepath.Join(k.dir, name))
-		}
-		return nil
-	})
+	}
 }

@@ -330,19 +330,34 @@ func TestPasses(t *testing.T) {
 	again("no folder", false)
 }
 
-// TestTrim removes what nobody has asked for in a long time, once a day.
+// TestTrim removes what nobody has asked for in a long time, once a day, and no file of others.
 func TestTrim(t *testing.T) {
 	k := &passes{dir: t.TempDir()}
-	k.store("new", &keptPass{})
-	k.store("old", &keptPass{})
+	fresh, old, third := strings.Repeat("a", 64), strings.Repeat("b", 64), strings.Repeat("c", 64)
+	k.store(fresh, &keptPass{})
+	k.store(old, &keptPass{})
+	others := []string{"notes.json", filepath.Join("below", old+".json")}
+	if err := os.Mkdir(filepath.Join(k.dir, "below"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range others {
+		if err := os.WriteFile(filepath.Join(k.dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	long := time.Now().Add(-2 * keptFor)
-	for _, name := range []string{"old.json", "trimmed"} {
+	for _, name := range append(others, old+".json", "trimmed") {
 		if err := os.Chtimes(filepath.Join(k.dir, name), long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
-	k.store("third", &keptPass{})
-	if k.load("old") != nil || k.load("new") == nil || k.load("third") == nil {
+	k.store(third, &keptPass{})
+	if k.load(old) != nil || k.load(fresh) == nil || k.load(third) == nil {
 		t.Error("the old one is there, or a new one is not")
+	}
+	for _, name := range others {
+		if _, err := os.Stat(filepath.Join(k.dir, name)); err != nil {
+			t.Error(err)
+		}
 	}
 }
