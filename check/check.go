@@ -45,7 +45,7 @@ import (
 	"cpor/trace"
 )
 
-// Config says how hard to explore, and what. The zero value is that of [Every].
+// Config says how hard to explore, and what. The zero value has the defaults of [Every].
 type Config struct {
 	// Timeout ends the exploration as incomplete; 0 means 30 seconds, 5 minutes for
 	// [Linearizable], or what go test's -timeout leaves, if that is less.
@@ -66,14 +66,14 @@ type Config struct {
 }
 
 // Every explores the test function that calls it under every schedule that matters.
-// If some schedule fails, t fails and its log shows the schedule; so it does if not
-// everything was covered, or if the test does what cannot be explored.
+// If some schedule fails, t fails and its log shows the schedule. It also fails if not
+// everything was covered, or if the test does something that cannot be explored.
 func Every(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	Config{}.every(t, "check.Every", 2, nil)
 }
 
-// Every is the function Every with other limits.
+// Every is the function [Every] with other limits.
 func (c Config) Every(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	c.every(t, "check.Every", 2, nil)
@@ -101,23 +101,11 @@ var (
 // called. If the test cannot be explored, instead says what else is known.
 func (c Config) every(t *testing.T, what string, skip int, instead func(why error)) {
 	t.Helper()
-	_, file, _, ok := runtime.Caller(skip)
-	if !ok || !filepath.IsAbs(file) {
-		err := errors.New("the test's source files cannot be found; do not use -trimpath")
-		if instead != nil {
-			instead(err)
-		}
-		t.Fatalf("%s: %v", what, err)
+	a := answer{err: errors.New("the test's source files cannot be found; do not use -trimpath")}
+	if _, file, _, ok := runtime.Caller(skip); ok && filepath.IsAbs(file) {
+		name, _, _ := strings.Cut(t.Name(), "/")
+		a = c.answer(t, key{filepath.Dir(file), name, c})
 	}
-	name, _, _ := strings.Cut(t.Name(), "/")
-	k := key{filepath.Dir(file), name, c}
-	mu.Lock()
-	a, ok := answers[k]
-	if !ok {
-		a = c.explore(t, k)
-		answers[k] = a
-	}
-	mu.Unlock()
 	switch res := a.res; {
 	case a.err != nil:
 		if instead != nil {
@@ -126,16 +114,28 @@ func (c Config) every(t *testing.T, what string, skip int, instead func(why erro
 		t.Fatalf("%s: %v", what, a.err)
 	case res.Failure != nil:
 		t.Fatal(a.text)
-	case res.Verdict != engine.Pass && c.Incomplete:
+	case res.Verdict != engine.Pass:
 		t.Logf("incomplete: %s, no failure; %s%s", human.Plural(res.Executions, "execution"),
 			res.Reason, testcmd.Covered(res))
-	case res.Verdict != engine.Pass:
-		t.Fatalf("incomplete: %s, no failure; %s%s", human.Plural(res.Executions, "execution"),
-			res.Reason, testcmd.Covered(res))
+		if !c.Incomplete {
+			t.FailNow()
+		}
 	default:
 		t.Logf("every schedule%s: %s", testcmd.OfScenarios(res),
 			human.Plural(res.Executions, "execution"))
 	}
+}
+
+// answer explores a test, if that was not done before.
+func (c Config) answer(t *testing.T, k key) answer {
+	mu.Lock()
+	defer mu.Unlock()
+	a, ok := answers[k]
+	if !ok {
+		a = c.explore(t, k)
+		answers[k] = a
+	}
+	return a
 }
 
 func (c Config) explore(t *testing.T, k key) (a answer) {
@@ -152,14 +152,9 @@ func (c Config) explore(t *testing.T, k key) (a answer) {
 	}
 	a.res, a.err = gotest.Run(t.Context(), p, o)
 	if a.err == nil && a.res.Failure != nil {
-		a.text = testcmd.Headline(
-			a.res.Failure,
-		) + "\n" + testcmd.Describe(
-			p,
-			a.res.Failure,
-			trace.TableOptions{Width: 100},
-			nil,
-		)
+		f := a.res.Failure
+		a.text = testcmd.Headline(f) + "\n" +
+			testcmd.Describe(p, f, trace.TableOptions{Width: 100}, nil)
 	}
 	return a
 }

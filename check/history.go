@@ -157,7 +157,7 @@ func (h *history) apply(s *sequential, c *call) (results []any, ok bool) {
 // extend reports whether the order can be continued to one of all calls; s is what it leads to.
 func (h *history) extend(done uint64, s *sequential) bool {
 	if len(h.order) > len(h.best) {
-		h.best, h.misfits = append([]int{}, h.order...), nil
+		h.best, h.misfits = slices.Clone(h.order), nil
 	}
 	left := false
 	for i, c := range h.calls {

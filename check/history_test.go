@@ -198,14 +198,18 @@ func TestMistakes(t *testing.T) {
 		want    string
 	}{
 		{nil, `it needs operations: check.Op("Get", (*Cache).Get)`},
-		{[]Option{Op("Get", 3)}, "operation Get: it is no function"},
+		{[]Option{Op("Get", 3)}, "operation Get: it is not a function"},
 		{[]Option{Op("Get", (*fifo).Deq)}, "operation Get: its first parameter must be a " +
 			"*check.register, such as that of a method expression, but it is a " +
 			"func(*check.fifo) (int, bool)"},
 		{[]Option{Op("Get", (*register).Get), Op("Get", (*register).Get)}, "two operations Get"},
 		{[]Option{Op("Do", func(*register, func()) {})}, "operation Do: say by Arg(0, ...) which " +
 			"values its parameter of type func() gets"},
-		{[]Option{Op("Set", (*register).Set).Arg(0, "x")}, "operation Set: x is no int"},
+		{[]Option{Op("Set", (*register).Set).Arg(0, "x")},
+			"operation Set: x is not a value of type int"},
+		{[]Option{Op("Set", (*register).Set).Arg(0, nil)},
+			"operation Set: nil is not a value of type int"},
+		{[]Option{Op("Do", func(*register, []int, func()) {}).Arg(0, nil).Arg(1, nil)}, ""},
 		{[]Option{Op("Get", (*register).Get).Arg(0, 1)}, "operation Get: it has no parameter 0"},
 		{[]Option{Op("Get", (*register).Get).As(3)}, "operation Get: As needs check.Model"},
 		{[]Option{Op("Get", (*register).Get), Model(func() int { return 0 })},

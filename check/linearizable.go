@@ -1,9 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -194,19 +196,12 @@ func (p *plan) complete() string {
 	if b.Concurrent == 0 && b.Goroutines == 0 && b.Calls == 0 {
 		b.Concurrent = 4
 	}
-	for _, d := range []struct{ of, by *int }{{&b.Goroutines, ptr(3)}, {&b.Calls, ptr(2)},
-		{&b.Prefix, ptr(1)}, {&b.Scenarios, ptr(200)}} {
-		if *d.of == 0 {
-			*d.of = *d.by
-		}
-	}
-	b.Prefix = max(b.Prefix, 0)
-	if b.Concurrent == 0 {
-		b.Concurrent = b.Goroutines * b.Calls
-	}
-	if b.Seed == 0 {
-		b.Seed = 1
-	}
+	b.Goroutines = cmp.Or(b.Goroutines, 3)
+	b.Calls = cmp.Or(b.Calls, 2)
+	b.Concurrent = cmp.Or(b.Concurrent, b.Goroutines*b.Calls)
+	b.Prefix = max(cmp.Or(b.Prefix, 1), 0)
+	b.Scenarios = cmp.Or(b.Scenarios, 200)
+	b.Seed = cmp.Or(b.Seed, 1)
 	switch {
 	case b.Goroutines < 2 || b.Goroutines > limitGoroutines:
 		return fmt.Sprintf("%d goroutines: want 2 to %d", b.Goroutines, limitGoroutines)
@@ -230,7 +225,8 @@ func (p *plan) complete() string {
 	return p.tooMany(b.Prefix + b.Concurrent)
 }
 
-// tooMany says that a scenario with n calls has too many together with those in the end.
+// tooMany says that n calls of a scenario are too many together with those in the end; empty if
+// they are not.
 func (p *plan) tooMany(n int) string {
 	last := 0
 	for _, x := range p.pool {
@@ -250,12 +246,10 @@ func (x *invocation) observes() bool {
 	return !x.op.mayWait && !x.op.silent && x.op.fn.Type().NumOut() > 0
 }
 
-func ptr(n int) *int { return &n }
-
 // operation enters the invocations of an operation.
 func (p *plan) operation(o *Operation) string {
 	if !o.fn.IsValid() || o.fn.Kind() != reflect.Func {
-		return "it is no function"
+		return "it is not a function"
 	}
 	f := o.fn.Type()
 	switch {
@@ -333,17 +327,16 @@ func (o *Operation) valuesOf(i int, t reflect.Type) (out []reflect.Value, err st
 	for _, v := range list {
 		x := reflect.ValueOf(v)
 		switch {
-		case v == nil && t.Kind() == reflect.Interface || v == nil && t.Kind() == reflect.Pointer:
+		case v == nil && slices.Contains([]reflect.Kind{reflect.Chan, reflect.Func,
+			reflect.Interface, reflect.Map, reflect.Pointer, reflect.Slice}, t.Kind()):
 			x = reflect.Zero(t)
 		case v == nil:
-			return nil, fmt.Sprintf("nil is no %s", t)
+			return nil, fmt.Sprintf("nil is not a value of type %s", t)
 		case x.Type().AssignableTo(t):
-		case x.CanConvert(t) && x.Kind() != reflect.String && t.Kind() != reflect.String:
-			x = x.Convert(t)
-		case x.Kind() == reflect.String && t.Kind() == reflect.String:
+		case x.CanConvert(t) && (x.Kind() == reflect.String) == (t.Kind() == reflect.String):
 			x = x.Convert(t)
 		default:
-			return nil, fmt.Sprintf("%v is no %s", v, t)
+			return nil, fmt.Sprintf("%v is not a value of type %s", v, t)
 		}
 		out = append(out, x)
 	}
@@ -387,10 +380,6 @@ func show(v any) string {
 // describe says what scenarios can be generated of: the number of invocations, and the bounds.
 func (p *plan) describe() string {
 	b := p.bounds
-	only := 0
-	if p.only != "" {
-		only = 1
-	}
 	return fmt.Sprint(len(p.pool), b.Goroutines, b.Calls, b.Concurrent, b.Prefix, b.Scenarios,
-		b.Seed, only)
+		b.Seed, p.only != "")
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,13 +73,10 @@ func (p *plan) named(text string) (s steps, err string) {
 			if name == "" {
 				continue
 			}
-			found := false
-			for _, x := range p.pool {
-				if x.text == name && !found {
-					calls, found = append(calls, x), true
-				}
-			}
-			if !found && err == "" {
+			i := slices.IndexFunc(p.pool, func(x invocation) bool { return x.text == name })
+			if i >= 0 {
+				calls = append(calls, p.pool[i])
+			} else if err == "" {
 				err = fmt.Sprintf("Only: there is no call %s", name)
 			}
 		}
@@ -123,18 +121,18 @@ func (p *plan) run(t *testing.T, s steps) {
 		c.returned = true
 	}
 	e := &execution{clock: new(clock), goroutines: len(s.goroutines), value: value}
-	waits := false
+	anyWaits := false
 	for g, list := range s.goroutines {
 		var calls []*call
 		for i, x := range list {
 			calls = append(calls, &call{invocation: x, goroutine: g, number: i})
-			waits = waits || x.op.mayWait
+			anyWaits = anyWaits || x.op.mayWait
 		}
 		h.calls = append(h.calls, calls...)
 		e.wait.Add(1)
 		go e.goroutine(g, calls)
 	}
-	if !waits {
+	if !anyWaits {
 		e.wait.Wait()
 	} else if !settle(&e.wait) {
 		return

@@ -39,14 +39,11 @@ type Description struct {
 
 // Parse reads a description.
 func Parse(text string) (d Description, err error) {
-	only := 0
 	if _, err := fmt.Sscan(text, &d.Plan, &d.Calls, &d.Goroutines, &d.Each, &d.Together,
-		&d.Prefix, &d.Limit,
-		&d.Seed, &only); err != nil {
+		&d.Prefix, &d.Limit, &d.Seed, &d.Only); err != nil {
 		return d, fmt.Errorf("package check describes scenarios as %q, which does not fit this "+
 			"version of cpor: %w", text, err)
 	}
-	d.Only = only == 1
 	return d, nil
 }
 

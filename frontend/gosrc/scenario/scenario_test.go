@@ -8,7 +8,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	d, err := Parse("1 8 3 2 4 1 200 7 1")
+	d, err := Parse("1 8 3 2 4 1 200 7 true")
 	want := Description{Plan: 1, Calls: 8, Goroutines: 3, Each: 2, Together: 4, Prefix: 1,
 		Limit: 200, Seed: 7, Only: true}
 	if err != nil || d != want {
