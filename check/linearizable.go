@@ -57,9 +57,15 @@ type Operation struct {
 	name    string
 	fn      reflect.Value
 	model   reflect.Value
-	values  map[int][]any
+	values  []argument // the verdict on a test that ranges over a map would say so
 	mayWait bool
 	silent  bool
+}
+
+// argument is the values of a parameter.
+type argument struct {
+	i      int
+	values []any
 }
 
 // Op is an operation: a name, and a function whose first parameter is the value, such as a
@@ -74,12 +80,12 @@ type Operation struct {
 // Results are compared by ==, or by reflect.DeepEqual if they are not comparable, and errors by
 // their messages. Results that are channels or functions are not compared.
 func Op(name string, f any) *Operation {
-	return &Operation{name: name, fn: reflect.ValueOf(f), values: map[int][]any{}}
+	return &Operation{name: name, fn: reflect.ValueOf(f)}
 }
 
 // Arg says which values a parameter gets; 0 is the first one after the value of the type.
 func (o *Operation) Arg(i int, values ...any) *Operation {
-	o.values[i] = values
+	o.values = append(o.values, argument{i, values})
 	return o
 }
 
@@ -280,9 +286,9 @@ func (p *plan) operation(o *Operation) string {
 		}
 		lists = longer
 	}
-	for i := range o.values {
-		if i < 0 || i >= f.NumIn()-1 {
-			return fmt.Sprintf("it has no parameter %d", i)
+	for _, a := range o.values {
+		if a.i < 0 || a.i >= f.NumIn()-1 {
+			return fmt.Sprintf("it has no parameter %d", a.i)
 		}
 	}
 	for _, l := range lists {
@@ -316,9 +322,11 @@ func (o *Operation) fits(model, f reflect.Type) string {
 
 // valuesOf returns the values of a parameter.
 func (o *Operation) valuesOf(i int, t reflect.Type) (out []reflect.Value, err string) {
-	list, ok := o.values[i]
-	if !ok {
-		list = defaults(t)
+	list := defaults(t)
+	for _, a := range o.values {
+		if a.i == i {
+			list = a.values
+		}
 	}
 	if len(list) == 0 {
 		return nil, fmt.Sprintf("say by Arg(%d, ...) which values its parameter of type %s gets", i,

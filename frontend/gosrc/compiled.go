@@ -136,7 +136,7 @@ func (p *Program) WithoutSlow() (*Program, error) {
 }
 
 // WithScenarios returns the same program, which explores scenarios of package check. It shares
-// all else with p, so that only one of them can be explored at a time.
+// everything else with p, so only one of them can be explored at a time.
 func (p *Program) WithScenarios(texts []string) *Program {
 	q := *p
 	q.how.Scenarios = texts
@@ -241,9 +241,8 @@ func (e Explore) options() (machine.Options, error) {
 	}
 	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks,
 		Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Patient: e.Patient, Short: e.Short,
-		Draws: e.Draws,
-		Args:  e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms, Chosen: chosen,
-		Halted: e.Halted, MaxMemory: e.MaxMemory, Seen: e.Seen}, nil
+		Draws: e.Draws, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms,
+		Chosen: chosen, Halted: e.Halted, MaxMemory: e.MaxMemory, Seen: e.Seen}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

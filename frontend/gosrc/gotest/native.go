@@ -40,7 +40,7 @@ type Native struct {
 	Test string
 	// Open starts a process that runs the test. It may be called from many goroutines at once.
 	Open func() (native.Process, error)
-	// Scenario starts one for a scenario of package check; nil: there is no such process.
+	// Scenario starts a process for a scenario of package check; nil: scenarios are not explored.
 	Scenario func(text string) (native.Process, error)
 	Names    replay.Names
 	// Time and NoLeaks are as in gosrc.Explore.

@@ -16,9 +16,9 @@ import (
 	"cpor/internal/human"
 )
 
-// scenarios explores what check.Linearizable has described, small scenarios first; res is the
-// result of the test without scenarios, to which it adds. Run explores some scenarios; a result
-// that is incomplete says how many it has covered before the one that it is of.
+// scenarios explores what check.Linearizable has described, small scenarios first. It adds to res,
+// the result of the test without scenarios. Run explores some scenarios; an incomplete result says
+// how many of them were covered before it stopped.
 func scenarios(ctx context.Context, described []string, o Options, start time.Time, res *Result,
 	run func(ctx context.Context, texts []string, o Options) (*Result, error)) (*Result, error) {
 	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run}
@@ -59,8 +59,8 @@ type exploring struct {
 	run     func(ctx context.Context, texts []string, o Options) (*Result, error)
 }
 
-// explore explores scenarios; on tells whether all have passed. All together are searched without
-// stored states. One that takes long is explored alone, as any test.
+// explore explores scenarios; on reports whether all have passed. Several together are searched
+// without stored states. One that takes long is explored alone, like any other test.
 func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, err error) {
 	for n := 0; n < len(set.Texts); {
 		r, err := x.run(x.ctx, set.Texts[n:], x.left())
@@ -96,8 +96,8 @@ func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, 
 	return true, nil
 }
 
-// shrink replaces the failure of a scenario by that of a smaller one, as long as one without some
-// call fails in the same way. What takes long counts as if it did not fail.
+// shrink removes calls from a failing scenario as long as it still fails in the same way. A smaller
+// one that takes long counts as one that does not fail.
 func (x *exploring) shrink() error {
 	for found := true; found && x.total.Failure != nil && x.total.Program != nil; {
 		found = false
@@ -202,10 +202,7 @@ func (c *coverage) String() string {
 // withScenarios explores a program and then, if package check asks for it, scenarios.
 func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 	run func(context.Context, *gosrc.Program, Options) (*Result, error)) (*Result, error) {
-	start := o.Start
-	if start.IsZero() {
-		start = time.Now()
-	}
+	start := cmp.Or(o.Start, time.Now())
 	res, err := run(ctx, p, o)
 	described := p.Described()
 	if err != nil || res.Verdict != engine.Pass || len(described) == 0 ||
@@ -233,7 +230,7 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 const quickly = 2 * time.Second
 
 // watched ends a search of several scenarios if one takes too long. Ended is called at the end of
-// each execution, and done tells at last how many were covered.
+// each execution. Done stops watching and returns how many were covered.
 func watched(ctx context.Context) (_ context.Context, ended func(*machine.Machine),
 	done func() int) {
 	ctx, cancel := context.WithCancel(ctx)

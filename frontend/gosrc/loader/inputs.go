@@ -31,10 +31,9 @@ func (p *Package) Inputs(w io.Writer) (newest time.Time, err error) {
 		in.reach(f)
 	}
 	for _, id := range slices.Sorted(maps.Keys(in.reached)) {
-		f := in.reached[id]
-		in.packageOf(f, src)
+		in.packageOf(in.reached[id], src)
 	}
-	if version := filepath.Join(p.goroot, "VERSION"); in.exists(version) {
+	if version := filepath.Join(p.goroot, "VERSION"); exists(version) {
 		in.file(version)
 	}
 	in.states(src, true)
@@ -61,18 +60,18 @@ func (in *inputs) reach(f *packages.Package) {
 }
 
 func (in *inputs) printf(format string, args ...any) {
-	if _, err := fmt.Fprintf(in.w, format, args...); err != nil {
-		in.fail(err)
-	}
+	_, err := fmt.Fprintf(in.w, format, args...)
+	in.fail(err)
 }
 
+// fail keeps the first error; err may be nil.
 func (in *inputs) fail(err error) {
 	if in.err == nil {
 		in.err = err
 	}
 }
 
-func (in *inputs) exists(name string) bool {
+func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
 }
@@ -89,7 +88,7 @@ func (in *inputs) packageOf(f *packages.Package, src string) {
 	for m := f.Module; m != nil; m = m.Replace {
 		in.printf("module %q %q %q %q\n", m.Path, m.Version, m.GoVersion, m.Dir)
 		fixed = m.Version != "" && strings.Contains(m.Dir, "@"+m.Version)
-		if m.GoMod != "" && in.exists(m.GoMod) {
+		if m.GoMod != "" && exists(m.GoMod) {
 			in.file(m.GoMod)
 		}
 	}
@@ -112,9 +111,7 @@ func (in *inputs) packageOf(f *packages.Package, src string) {
 // folder writes the files of a folder, and those below it if one of them may be embedded.
 func (in *inputs) folder(dir string) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		in.fail(err)
-	}
+	in.fail(err)
 	embeds := false
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
@@ -152,9 +149,7 @@ func (in *inputs) file(name string) []byte {
 	if err == nil && in.err == nil {
 		text, err = os.ReadFile(name)
 	}
-	if err != nil {
-		in.fail(err)
-	}
+	in.fail(err)
 	in.printf("file %q %d\n%s\n", name, len(text), text)
 	return text
 }

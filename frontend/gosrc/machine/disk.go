@@ -92,13 +92,10 @@ func (d *disk) read(path string) text {
 	})
 }
 
-// goal returns where a link leads; empty if it is none.
+// goal returns where a link leads; empty if it is not a link.
 func (d *disk) goal(path string) string {
 	return once(d, &d.goals, path, func() string {
-		to, err := os.Readlink(path)
-		if err != nil {
-			to = ""
-		}
+		to, _ := os.Readlink(path) // empty if it fails
 		d.seen.add(Fact{How: seenGoal, Path: path, Sum: sum(to)})
 		return to
 	})

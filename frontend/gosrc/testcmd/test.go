@@ -557,7 +557,7 @@ func explored(r *gotest.Result) string {
 	return countBoth(r.Executions, r.States) + ", " + random
 }
 
-// OfScenarios says, for a sentence that goes on, which scenarios were covered; empty if the test
+// OfScenarios says which scenarios were covered, for the middle of a sentence; empty if the test
 // has none.
 func OfScenarios(r *gotest.Result) string {
 	if r.Scenarios == "" {

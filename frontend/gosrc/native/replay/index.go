@@ -7,18 +7,18 @@ import (
 	"cpor/system"
 )
 
-// index finds what fits the live state among all that was seen behind one event. That may be as
-// much as there are executions: a goroutine that waits for many others goes on behind each of
-// them. So it is a hash table. Readers need no lock; who adds holds that of the graph. (A sync.Map
-// would allocate a key for each question.)
+// index finds what fits the live state among all that was seen after one event. There may be as
+// many entries as executions: a goroutine that waits for many others continues after each of them.
+// So it is a hash table. Readers need no lock; whoever adds holds the lock of the graph. (A
+// sync.Map would allocate a key for each lookup.)
 type index[T seen[T]] struct{ first atomic.Pointer[shelf[T]] }
 
 // seen is what an index holds.
 type seen[T any] interface {
-	// like tells whether another one depends on the same locations.
+	// like reports whether another one depends on the same locations.
 	like(other T) bool
-	// fits tells whether what it depends on is in the live state as it was, and hash is a hash of
-	// how that is in the live state.
+	// fits reports whether what it depends on is the same in the live state as it was then. Hash
+	// is a hash of what that is in the live state.
 	fits(m *Machine) bool
 	hash(m *Machine) uint64
 }
@@ -94,7 +94,7 @@ func put[T seen[T]](t []atomic.Pointer[element[T]], it T, hash uint64) {
 	b.Store(&element[T]{it, hash, b.Load()})
 }
 
-// sameLocations tells whether two lists of accesses are to the same locations.
+// sameLocations reports whether two lists of accesses are to the same locations.
 func sameLocations(a, b []system.Access) bool {
 	return slices.EqualFunc(a, b, func(x, y system.Access) bool { return x.Loc == y.Loc })
 }
@@ -149,7 +149,7 @@ func (ev *event) hash(m *Machine) (h uint64) {
 	return m.hashed(h, alarm(ev.op), ev.scans)
 }
 
-// hashed adds to a hash what is no location.
+// hashed adds to a hash what is not a location.
 func (m *Machine) hashed(h uint64, alarms, scans bool) uint64 {
 	if alarms {
 		h = mixed(h ^ m.alarms)

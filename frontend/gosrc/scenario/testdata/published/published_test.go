@@ -12,7 +12,7 @@ import (
 )
 
 // Types of modules that many use, with what package scenario's TestPublished finds in them. It
-// makes a module of this file, because the modules are no dependencies of this one.
+// makes a module of this file, because this module does not depend on those.
 
 type cMap = cmap.ConcurrentMap[int, int]
 

@@ -210,7 +210,7 @@ func (l *Log) Last() int {
 	return int(l.at[n-1].Load())
 }
 
-// Latch lets those go on that wait, after two calls of Down. The bad one counts in two steps.
+// Latch lets its waiters continue after two calls of Down. The bad one counts in two steps.
 type Latch struct {
 	bad  bool
 	n    atomic.Int64
