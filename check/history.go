@@ -10,7 +10,7 @@ import (
 // call is a call of a history.
 type call struct {
 	invocation
-	goroutine int // -1: in the prefix, -2: behind all
+	goroutine int // -1: in the prefix, -2: after all goroutines
 	number    int // of the calls of the goroutine
 	began     bool
 	returned  bool
@@ -19,7 +19,7 @@ type call struct {
 	seen [limitGoroutines]int64
 }
 
-// text is the call with what it returned.
+// String is the call with what it returned.
 func (c *call) String() string {
 	if !c.returned {
 		return c.text + " waits"
@@ -61,9 +61,9 @@ type history struct {
 	// before[i] are the calls that must come before i, as bits.
 	before []uint64
 
-	order []int // that is being tried
-	best  []int // the longest that was found
-	// misfits are what could have come behind best, with what the specification returned.
+	order []int // being tried
+	best  []int // the longest one found
+	// misfits are what could have come after best, with what the specification returned.
 	misfits []string
 }
 
@@ -93,7 +93,7 @@ func (h *history) waiting() bool {
 }
 
 // apart reports whether there is a moment between the calls i and j in which no call is running:
-// the calls before it, i among them, have all returned when those behind it begin.
+// the calls before it, i among them, have all returned when those after it begin.
 func (h *history) apart(i, j int) bool {
 	first := make([]bool, len(h.calls))
 	first[i] = true
@@ -111,8 +111,8 @@ func (h *history) apart(i, j int) bool {
 }
 
 // explained looks for an order of the calls in which a sequential value returns the same (Wing and
-// Gong, "Testing and verifying concurrent objects", JPDC 1993). Calls that wait do not come into
-// it, because nothing else can happen any more: behind it they must have to wait.
+// Gong, "Testing and verifying concurrent objects", JPDC 1993). Calls that wait are not in it: they
+// wait forever, so the specification must make them wait after all others.
 //
 // The value cannot be copied, so each attempt that fails makes a new one and repeats the calls
 // before it. Lowe's memoization ("Testing for linearizability", CCPE 2017) needs equal values to
@@ -141,8 +141,7 @@ func (h *history) fresh() *sequential {
 	return s
 }
 
-// apply makes a call on a sequential value; ok is false if it waits, after which the value is of no
-// use any more.
+// apply makes a call on a sequential value; ok is false if it waits, and then the value is useless.
 func (h *history) apply(s *sequential, c *call) (results []any, ok bool) {
 	f := c.op.fn
 	if h.p.model != nil {
@@ -154,7 +153,7 @@ func (h *history) apply(s *sequential, c *call) (results []any, ok bool) {
 	return perform(f, s.value, c.args), true
 }
 
-// extend reports whether the order can be continued to one of all calls; s is what it leads to.
+// extend reports whether the order can be extended to all calls; s is the value after it.
 func (h *history) extend(done uint64, s *sequential) bool {
 	if len(h.order) > len(h.best) {
 		h.best, h.misfits = slices.Clone(h.order), nil
@@ -191,14 +190,14 @@ func (h *history) extend(done uint64, s *sequential) bool {
 	return !left && h.rest(s)
 }
 
-// misfit notes a call that does not fit behind the longest order.
+// misfit notes a call that does not fit after the longest order.
 func (h *history) misfit(c *call, why string) {
 	if len(h.order) == len(h.best) {
 		h.misfits = append(h.misfits, fmt.Sprintf("%s (%s)", c, why))
 	}
 }
 
-// rest reports whether all calls that have not returned have to wait behind the order.
+// rest reports whether all calls that have not returned have to wait after the order.
 func (h *history) rest(s *sequential) bool {
 	for _, c := range h.calls {
 		if c.returned || !c.began {
@@ -281,7 +280,7 @@ func (h *history) explanation() string {
 		for _, i := range h.best {
 			fmt.Fprintf(&b, "    %s\n", h.calls[i])
 		}
-		b.WriteString("Behind these, none of the others fits:\n")
+		b.WriteString("After these, none of the others fits:\n")
 	}
 	for _, m := range h.misfits {
 		fmt.Fprintf(&b, "    %s\n", m)

@@ -30,11 +30,11 @@ import (
 // come calls that observe the value: every operation that returns something, with all its
 // arguments. Small scenarios come first. Each scenario is explored under every schedule as by
 // [Every], and the calls of every execution are checked. So panics, data races, deadlocks and
-// goroutines that are left behind are failures, too.
+// leaked goroutines are failures, too.
 //
 // If a scenario fails, the test fails. Its log shows the calls on a line of time, the order that
-// explains most of them, and the schedule. If all was covered, the log says which scenarios
-// these were: a type that passes is right for them, not for all.
+// explains most of them, and the schedule. If everything was covered, the log says which scenarios
+// those were. A type that passes is right for them; larger ones may fail.
 func Linearizable[T any](t *testing.T, new func() T, options ...Option) {
 	t.Helper()
 	p := &plan{what: reflect.TypeFor[T](), make: func() reflect.Value {
@@ -49,7 +49,7 @@ func Linearizable[T any](t *testing.T, new func() T, options ...Option) {
 	linearizable(t, p)
 }
 
-// Option is an operation of the type that [Linearizable] checks, or says how it does that.
+// Option is an operation of the type that [Linearizable] checks, or says how it is checked.
 type Option interface{ apply(*plan) }
 
 // Operation is an operation of a type, see [Op].
@@ -90,14 +90,13 @@ func (o *Operation) Arg(i int, values ...any) *Operation {
 }
 
 // MayWait says that a call may wait forever if nothing is there for it, as a queue's Take does.
-// It must wait only where the specification does, too.
+// It may wait only where the specification waits, too.
 func (o *Operation) MayWait() *Operation {
 	o.mayWait = true
 	return o
 }
 
-// Silent says that the operation is not called in the end, where operations with results are
-// called to observe the value.
+// Silent says that the operation is not among the calls in the end that observe the value.
 func (o *Operation) Silent() *Operation {
 	o.silent = true
 	return o
@@ -112,8 +111,8 @@ func (o *Operation) As(f any) *Operation {
 
 func (o *Operation) apply(p *plan) { p.ops = append(p.ops, o) }
 
-// Model is the specification instead of the type itself: a function that makes a value that one
-// goroutine uses. Each operation says by [Operation.As] what it does with it.
+// Model replaces the type itself as the specification: new makes a value that one goroutine uses.
+// Each operation says by [Operation.As] what it does with it.
 func Model[M any](new func() M) Option {
 	return option(func(p *plan) {
 		p.model = reflect.TypeFor[M]()

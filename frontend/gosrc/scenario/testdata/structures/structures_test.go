@@ -92,6 +92,14 @@ func testRing(t *testing.T, bad bool) {
 func TestRingRight(t *testing.T) { testRing(t, false) }
 func TestRingWrong(t *testing.T) { testRing(t, true) }
 
+// TestRingQuiescentRight: the fault of the bad one shows only while a Put is running.
+func TestRingQuiescentRight(t *testing.T) {
+	check.Linearizable(t, func() *Ring { return newRing(true) },
+		check.Op("Put", (*Ring).Put),
+		check.Op("Take", (*Ring).Take),
+		bounds, check.Quiescence)
+}
+
 func testChan(t *testing.T, bad bool) {
 	check.Linearizable(t, func() *Chan { return newChan(bad) },
 		check.Op("Put", (*Chan).Put),
