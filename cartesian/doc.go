@@ -51,9 +51,9 @@
 // blocked then. An addition that is too much conflicts with all accesses that have no room for it,
 // like a write. As it is added only if these are last transitions, whose prefixes end with that,
 // and its own ends as well, and as all additions that come later are too much, too, those that are
-// not the last of their prefixes have room for each other, and for any one that is. As long as one
-// thread adds, it is only known how much room it leaves to others; from the second one on, what a
-// thread adds counts against itself as well, which makes prefixes shorter than need be.
+// not the last of their prefixes have room for each other, and for any one that is. While only one
+// thread adds, the table knows only how much room it leaves to others; from the second one on, what
+// a thread adds counts against itself as well, which makes prefixes shorter than need be.
 //
 // Additions of opposite signs need no room. A producer that raises a semaphore and a consumer that
 // lowers it run until the consumer is blocked: a blocked down reads the number, and conflicts with

@@ -183,8 +183,8 @@ func (l *location) used() int {
 	return kinds
 }
 
-// kind tells as what an access counts. Of the sums and stores of a location it is the first one
-// that counts as one.
+// kind returns how an access counts. Of the sums and stores of a location, only those like the first
+// one count as others.
 func (t *table) kind(l *location, a system.Access) int {
 	switch d := a.Op.Adds(); {
 	case a.Op == 0:
@@ -206,8 +206,8 @@ func (t *table) kind(l *location, a system.Access) int {
 	return reads
 }
 
-// conflicts tells with how many of the accesses of a kind an access of a thread conflicts: all,
-// none, or, of who looks, as many of the additions as are too much for it.
+// conflicts returns with how many of the accesses of a kind an access of a thread conflicts: all,
+// none, or, for one that looks, as many of the additions as are too much for it.
 func (t *table) conflicts(thread int32, l *location, a system.Access, kind int) int {
 	const all, none = math.MaxInt, 0
 	use := t.kind(l, a)

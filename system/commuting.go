@@ -57,11 +57,10 @@ import "math"
 //
 // Events of opposite signs are dependent. At 0, up, up, down is one execution of three threads:
 // the down needs one of the two up, and does not care which. No order of events says that, so an
-// engine that reasons about the order of events, and not about one state, has to fix which (package
-// stateless, with dynamic reduction). Cartesian vectors and sleep sets
-// reason about one state and use more.
+// engine that reasons about the order of events would have to fix which (package stateless does not
+// try). Cartesian vectors reason about one state, in which such additions are independent.
 //
-// An engine that knows nothing of this sees reads and writes in Write, and loses only what could be
+// An engine that ignores operations sees reads and writes in Write, and loses only what could be
 // saved. [Plain] makes ordinary accesses of a list, for whoever puts several transitions together
 // or adds up what they did.
 //
@@ -75,14 +74,13 @@ const Unlimited = math.MaxUint16
 
 const (
 	largest = 63 // the largest number that an operation can add, or -1 times that
-	noStore = 128
-	// Operations above noStore store these numbers:
+	// Operations above Sum store these numbers:
 	leastStored, mostStored = -1, 125
 )
 
 // Sum is the operation that adds any number and wraps around. It is never refused, and so
 // commutes with all of its kind, whatever they add.
-const Sum Op = noStore
+const Sum Op = 128
 
 // Addition returns the operation that adds d to a number that has bounds, or 0 if there is none for
 // so large a number, or for 0.
@@ -99,18 +97,18 @@ func Store(v int64) Op {
 	if v < leastStored || v > mostStored {
 		return 0
 	}
-	return Op(v - leastStored + noStore + 1)
+	return Sum + Op(v-leastStored) + 1
 }
 
 // Adds returns what an addition with bounds adds, 0 for other operations.
 func (o Op) Adds() int {
-	if o == 0 || o >= noStore {
+	if o == 0 || o >= Sum {
 		return 0
 	}
 	return int(o) - largest - 1
 }
 
-// Size is by how much the operation uses up the room of another that is like it; 0 if it does not.
+// Size is how much room the operation takes from another one that is like it; 0 if none.
 func (o Op) Size() int {
 	d := o.Adds()
 	return max(d, -d)

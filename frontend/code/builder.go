@@ -415,7 +415,7 @@ type Threads struct {
 	Count  func() // pushes how many there are
 	First  func() // goes to the first thread
 	Next   func() // goes to the next one
-	Expand func() // adds the outcomes of the thread, and pushes their number
+	Expand func() // adds the outcomes of the thread, and pushes their number, IsLeft or IsEnded
 	AtEnd  func() // pushes 1 if the thread, which is blocked, may wait forever, else 0
 }
 

@@ -50,14 +50,14 @@ func TestWitnesses(t *testing.T) {
 		const set = "\tatomic {\n\t\ta[1] = 7\n\t\ta[2] = 7\n\t\ta[3] = 2\n\t\tdone = true\n\t}\n"
 		const rest = "}\ninit {\n\tgo T()\n}\n"
 		for _, form := range []string{
-			"invariant small { !done || " + c.cond + " }\n" + "thread T() {\n" + set + rest,
+			"invariant small { !done || (" + c.cond + ") }\nthread T() {\n" + set + rest,
 			"thread T() {\n" + set + "\tassert(" + c.cond + ")\n" + rest,
 			"thread T() {\n" + set + "\tatomic {\n\t\tassert(" + c.cond + ")\n\t}\n" + rest,
-			"func ok(x int) bool {\n\tassert(exists i in 0..3 { a[i] == x })\n\treturn x == 7\n}\n" +
+			"func ok(x int) bool {\n\tassert(exists i in 0..3 { a[i] == x })\n\t" +
+				"return x == 7\n}\n" +
 				"thread T() {\n" + set + "\tatomic {\n\t\tassert(!ok(2) && (" + c.cond +
 				"))\n\t}\n" + rest,
 		} {
-			form = strings.ReplaceAll(form, "!done || "+c.cond, "!done || ("+c.cond+")")
 			m, err := model.Parse("w.model", state+form, model.Options{})
 			if err != nil {
 				t.Errorf("%s: %v", c.cond, err)

@@ -132,8 +132,8 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		Sources: m.Files, Warnings: p.Warnings.Error(), Semantics: "pure"}
 	if search.Merged {
 		out.Semantics = "merged"
-		out.Untimed = "-semantics merged leaves out states that a property over time can tell " +
-			"apart; use -semantics pure with -ltl"
+		out.Untimed = "-semantics merged leaves out states that a property over time can " +
+			"distinguish; use -semantics pure with -ltl"
 	}
 	if name := o.Flags["replay"]; name != "" {
 		trail, err := o.ReadFile(name)

@@ -33,8 +33,7 @@ var (
 	failures = flag.String("failures", filepath.Join(os.TempDir(), "cpor-oracle"),
 		"the directory where shrunk models that fail are written")
 	counts = flag.Bool("counts", false, "only programs whose threads count")
-
-	size = flag.String("size", "mixed", "how large the programs over the whole grammar are: "+
+	size   = flag.String("size", "mixed", "how large the programs over the whole grammar are: "+
 		"tiny, mixed or large")
 	seed = flag.Uint64("seed", 0, "check the model of this seed only, and print it")
 )

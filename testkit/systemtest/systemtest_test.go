@@ -469,7 +469,7 @@ func TestConformBites(t *testing.T) {
 					return operating(l.Machine, system.Store(0), system.Unlimited)
 				}
 			}), "independent"},
-		{"what is no addition does not commute with additions", toys,
+		{"what is not an addition does not commute with additions", toys,
 			pieces(func(_ system.Pieces, l *liarPieces) {
 				l.accesses = func() []system.Access {
 					return operating(l.Machine, system.Addition(1), 9)

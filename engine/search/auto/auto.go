@@ -75,7 +75,7 @@
 //	(cost of reduced expansions) / (of plain expansions of the same states)
 //	  * (plain cost of the sample's covered states) / (of all of the sample)
 //
-// estimates how the two sums are to each other, with the second part squared: the vicinity of a
+// estimates the ratio of the two sums, with the second part squared: the vicinity of a
 // state is where reduction saves least ([far]). Small samples still make it too large where
 // reduction saves much; so it counts only when it falls no more. If it is then above 1, three times
 // in succession, the search continues with plain expansions. It must be above 3.2 if the plain

@@ -157,13 +157,10 @@ const (
 // is expanded.
 func (p *policy) try(v search.Visitor) {
 	p.tried.Do(func() {
-		stopped := func() bool { return false }
-		if st, ok := v.(search.Stopper); ok {
-			stopped = st.Stopped
-		}
 		if p.sets == nil {
 			return
 		}
+		stopped := stoppedOf(v)
 		both, alone := p.empty(true), p.empty(true)
 		alone.by.sets = nil
 		for _, s := range p.sys.Initial() {
@@ -194,15 +191,20 @@ func (p *policy) look(s system.State, v search.Visitor) {
 		return
 	}
 	defer p.mu.Unlock()
-	stopped := func() bool { return false }
-	if st, ok := v.(search.Stopper); ok {
-		stopped = st.Stopped
-	}
+	stopped := stoppedOf(v)
 	if p.way() == plainly {
 		p.lookBack(s, stopped)
 	} else {
 		p.lookAhead(s, v, stopped)
 	}
+}
+
+// stoppedOf returns a function that reports whether the search has been stopped.
+func stoppedOf(v search.Visitor) func() bool {
+	if st, ok := v.(search.Stopper); ok {
+		return st.Stopped
+	}
+	return func() bool { return false }
 }
 
 // lookAhead is look while vectors are chosen.

@@ -429,9 +429,8 @@ func TestSpin(t *testing.T) {
 		if *update {
 			t.Fatal("spin and a C compiler are needed (on Debian: apt-get install spin gcc)")
 		}
-		t.Skip(
-			"LEFT OUT: spin or a C compiler is not installed, so the table is not compared with SPIN here",
-		)
+		t.Skip("LEFT OUT: spin or a C compiler is not installed, so the table is not compared " +
+			"with SPIN here")
 	}
 	all, err := Runs()
 	if err != nil {

@@ -111,12 +111,12 @@ func (g *gen) finish() {
 		}
 	}
 	p.Cover.finish(p, unused)
-	p.tellApart()
+	p.distinguishLocals()
 }
 
-// tellApart adds the line of its declaration to the name of each local variable that hides another
+// distinguishLocals adds the line of its declaration to the name of each local variable that hides another
 // one, or is hidden: people see both values in a trace.
-func (p *Program) tellApart() {
+func (p *Program) distinguishLocals() {
 	same := map[*Var]bool{}
 	for i := range p.Points {
 		named := map[string]*Var{}

@@ -761,7 +761,6 @@ func (p *parser) packageType(n *Ident) {
 	p.fail("there are no packages")
 }
 
-// arrayType parses an array type after its '['; [...] leaves Len nil.
 // makeArray refuses make([2]chan int, n), and says what to write: an array is there without make.
 func (p *parser) makeArray(n *Ident, t TypeExpr) {
 	elem := t
@@ -778,6 +777,7 @@ func (p *parser) makeArray(n *Ident, t TypeExpr) {
 	p.failAt(n.From, source.Pos(p.s.from), what, String(t))
 }
 
+// arrayType parses an array type after its '['; [...] leaves Len nil.
 func (p *parser) arrayType(pos source.Pos) TypeExpr {
 	var n Expr
 	if p.s.tok == tRbrack {

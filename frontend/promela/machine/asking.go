@@ -87,7 +87,7 @@ func (m *Machine) below(u, t int) bool {
 	if m.sys.sets {
 		return false
 	}
-	// What is asked here is no part of a step.
+	// These questions are not part of a step.
 	track, learn, watch := m.track, m.learn, m.watch
 	at, fb, proc, was := m.t, m.fb, m.proc, m.at
 	opts, viol, fatal, failed := m.opts, m.viol, m.fatal, m.failed

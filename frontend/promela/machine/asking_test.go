@@ -7,9 +7,6 @@ import (
 	"testing"
 
 	"cpor/engine/search/ample"
-	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
-	"cpor/frontend/source"
 	"cpor/testkit/sample"
 	"cpor/testkit/systemtest"
 )
@@ -68,7 +65,7 @@ func asking(r *rand.Rand, what int) string {
 			return fmt.Sprintf("atomic { %s; %s }", step(depth-1), step(depth-1))
 		}
 		return fmt.Sprintf("{ %s; %s } unless { %s; %s }", step(0), step(0),
-			pick("g == 2", "q?1", "timeout && "+"g == 1"), pick("x = 1", "h = 1"))
+			pick("g == 2", "q?1", "timeout && g == 1"), pick("x = 1", "h = 1"))
 	}
 	capacity := r.IntN(2)
 	if !rendezvous {
@@ -113,11 +110,13 @@ func asking(r *rand.Rand, what int) string {
 var writtenAsking = []string{
 	// Two that need timeout exclude each other.
 	`byte g; active proctype P() { timeout; g = 1; assert(g == 1) }
-	active proctype Q() { timeout; g = 2; g = 3; assert(g == 3) } active proctype R() { byte x; x = 1 }`,
+	active proctype Q() { timeout; g = 2; g = 3; assert(g == 3) }
+	active proctype R() { byte x; x = 1 }`,
 	`byte g; active proctype P() { byte x; x = 1; g = 1 }
 	active proctype Q() { timeout || g == 1; assert(g == 0) }`,
 	`chan q = [1] of { byte }; trace { q!1; q!2 }
-	active proctype P() { q!1 } active proctype Q() { byte x; q?x; q!2 } active proctype R() { q!2 }`,
+	active proctype P() { q!1 } active proctype Q() { byte x; q?x; q!2 }
+	active proctype R() { q!2 }`,
 	`chan q = [1] of { byte }; chan c = [1] of { byte }; notrace { q!1; c!1 }
 	active proctype P() { q!1 } active proctype Q() { c!1 }`,
 	`byte g; active proctype P() priority 2 { g == 1; g = 2; assert(g == 2) }
@@ -138,11 +137,7 @@ var writtenAsking = []string{
 
 // askingSystem makes the system of a program; nil if it is not one.
 func askingSystem(text string, what int) *System {
-	m, err := syntax.Parse(source.New("asking.pml", text), nil)
-	if err != nil {
-		return nil
-	}
-	p, err := program.Resolve(m)
+	p, err := parseText(text)
 	if err != nil {
 		return nil
 	}

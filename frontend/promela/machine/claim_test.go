@@ -12,8 +12,6 @@ import (
 	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
-	"cpor/frontend/source"
 	"cpor/ltl"
 )
 
@@ -125,11 +123,7 @@ func TestClaimChanges(t *testing.T) {
 		{"byte x, y; active [2] proctype P() { do :: x < 2 -> x++ :: y > 0 -> y--; x = 0 :: else " +
 			"od } never { do :: x == 2 && y < 2 -> y++ :: else od }", 14352},
 	} {
-		m, err := syntax.Parse(source.New("m.pml", c.text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := program.Resolve(m)
+		p, err := parseText(c.text)
 		if err != nil {
 			t.Fatal(err)
 		}

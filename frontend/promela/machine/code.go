@@ -50,7 +50,7 @@ func (c *coder) expr(x program.Expr) eval {
 	case *program.Poll:
 		ch := c.chanExpr(x.Ch)
 		r := &receiver{ch: ch, args: c.recvArgs(x.Args), random: x.Random}
-		pos, checks := x.Pos, c.owner() != nil && c.sys.checks(c.owner(), x.Ch, true, true)
+		pos, checks := x.Pos, c.sys.checks(c.owner(), x.Ch, true, true)
 		return func(m *Machine) int32 {
 			q := m.mustChannel(ch(m), pos, false)
 			if q == nil {
@@ -534,8 +534,7 @@ func (c *coder) owner() *program.Proc {
 func (c *coder) chanOp(x *program.ChanOp) eval {
 	ch := c.chanExpr(x.Ch)
 	pos := x.Pos
-	if send, receive := asksEnds(x.Op); c.owner() != nil &&
-		c.sys.checks(c.owner(), x.Ch, send, receive) {
+	if send, receive := asksEnds(x.Op); c.sys.checks(c.owner(), x.Ch, send, receive) {
 		plain := ch
 		ch = func(m *Machine) int32 {
 			id := plain(m)

@@ -4,9 +4,6 @@ import (
 	"os"
 	"testing"
 
-	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
-	"cpor/frontend/source"
 	"cpor/system"
 )
 
@@ -19,11 +16,7 @@ func BenchmarkCompiled(b *testing.B) {
 	if f := os.Getenv("BENCHPML"); f != "" {
 		text, _ = os.ReadFile(f)
 	}
-	m, err := syntax.Parse(source.New("philosophers.pml", string(text)), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	p, err := program.Resolve(m)
+	p, err := parseText(string(text))
 	if err != nil {
 		b.Fatal(err)
 	}

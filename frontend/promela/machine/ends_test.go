@@ -9,9 +9,6 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/ample"
 	"cpor/engine/search/full"
-	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
-	"cpor/frontend/source"
 )
 
 // TestEnds: where each end of a channel belongs to one process, sends and receives wait for
@@ -82,11 +79,7 @@ func TestEnds(t *testing.T) {
 			init { chan e; run P(); c?e; e!1 }`, false, 0, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := syntax.Parse(source.New("ends.pml", c.text), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := program.Resolve(m)
+			p, err := parseText(c.text)
 			if err != nil {
 				t.Fatal(err)
 			}

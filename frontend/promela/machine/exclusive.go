@@ -55,7 +55,7 @@ func (s *System) sources(pr *program.Proc, x program.Expr, out map[*program.Sym]
 		out[v] = true
 		return true
 	}
-	if pr == nil || l.Place.Global || v.Type.Name != "chan" || out[v] {
+	if l.Place.Global || v.Type.Name != "chan" || out[v] {
 		return out[v]
 	}
 	if v.Base >= pr.Arity {
@@ -79,10 +79,11 @@ func (s *System) sources(pr *program.Proc, x program.Expr, out map[*program.Sym]
 	return known
 }
 
-// checks reports whether a process type that uses a channel may break a claim of another process.
-// What it claims itself is checked where the other process is started.
+// checks reports whether a process type that uses a channel may break a claim of another process;
+// code of no process type (nil) breaks none. What the process type claims itself is checked where
+// the other process is started.
 func (s *System) checks(pr *program.Proc, ch program.Expr, send, receive bool) bool {
-	if !s.claimed {
+	if !s.claimed || pr == nil {
 		return false
 	}
 	same := func(x program.Expr) bool {
@@ -189,8 +190,8 @@ func (m *Machine) claim() {
 			continue
 		}
 		if m.chans[id-1].c.Cap == 0 {
-			m.fail(system.Runtime, x.Pos, false, "%s is for channels with a capacity: of a "+
-				"rendezvous, no other process can take part in any case", word(x.Send))
+			m.fail(system.Runtime, x.Pos, false, "%s is for channels with a capacity: no "+
+				"third process can take part in a rendezvous anyway", word(x.Send))
 		}
 		for u := range m.n {
 			if u == m.t || !m.claims(u, id, x.Send) {

@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
-	"cpor/frontend/source"
 	"cpor/testkit/sample"
 	"cpor/testkit/systemtest"
 )
@@ -64,8 +61,8 @@ func TestExclusive(t *testing.T) {
 		systemtest.Conform(t, s, systemtest.Options{MaxStates: 50, Walks: 3, Steps: 20})
 	}
 	for text, want := range map[string]string{
-		"chan q = [2] of { byte }; active [2] proctype A() { xs q; q!1 }": "A has claimed the same",
-		"chan q = [0] of { byte }; active proctype A() { xs q; q!1 }":     "channels with a capacity",
+		"chan q = [2] of { byte }; active [2] proctype A() { xs q; q!1 }": "has claimed the same",
+		"chan q = [0] of { byte }; active proctype A() { xs q; q!1 }":     "with a capacity",
 		"active proctype A() { chan c; xr c; skip }":                      "not been initialized",
 	} {
 		m, err := parseText(text)
@@ -165,12 +162,4 @@ func TestExclusiveReductions(t *testing.T) {
 	if all < n/3 {
 		t.Error("that is too few")
 	}
-}
-
-func parseText(text string) (*program.Program, error) {
-	m, err := syntax.Parse(source.New("claims.pml", text), nil)
-	if err != nil {
-		return nil, err
-	}
-	return program.Resolve(m)
 }

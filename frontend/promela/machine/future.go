@@ -300,8 +300,7 @@ func (a *accessor) edge(e *program.Edge) {
 			a.store(x.Place)
 		}
 	}
-	if (e.Kind == program.Send || e.Kind == program.Recv) && a.s.checks(a.t.Proc, e.Ch,
-		e.Kind == program.Send, e.Kind == program.Recv) {
+	if a.s.checks(a.t.Proc, e.Ch, e.Kind == program.Send, e.Kind == program.Recv) {
 		a.checked()
 	}
 	switch e.Kind {

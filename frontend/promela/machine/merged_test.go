@@ -175,15 +175,16 @@ func TestMergedStates(t *testing.T) {
 		{"locals", "byte g; init { byte x, y; x = 1; x = 2; y = x; g = y }", 6, 4},
 		{"globals", "byte g, h; init { g = 1; h = 2; g = 3 }", 5, 5},
 		{"a label", "byte g; init { byte x, y; g = 1; x = 1; L: y = x; g = y }", 6, 4},
-		{"somebody looks at the label", "byte g; active proctype P() { byte x; g = 1; x = 1; L: g " +
-			"= 2 } active proctype Q() { g == 1 && !P[0]@L; assert(false) }", 14, 14},
-		{"somebody looks at the label before", "byte g; active proctype P() { byte x; g = 1; L: " +
-			"x = 1; g = 2 } active proctype Q() { g == 1 && P[0]@L; assert(false) }", 14, 14},
-		{"ready behind it", "chan q = [0] of { byte }; byte g; active proctype P() { byte x; g = " +
-			"1; x = 1; q?x } active proctype Q() { g == 1; if :: q!1 :: else -> assert(false) " +
-			"fi }", 14, 14},
-		{"ready, and nobody minds", "chan q = [0] of { byte }; byte g; active proctype P() { byte " +
-			"x; g = 1; x = 1; q?x } active proctype Q() { g == 1; if :: q!1 :: g = 3 fi }", 12, 8},
+		{"somebody looks at the label", "byte g; active proctype P() { byte x; g = 1; x = 1; " +
+			"L: g = 2 } active proctype Q() { g == 1 && !P[0]@L; assert(false) }", 14, 14},
+		{"somebody looks at the label before", "byte g; active proctype P() { byte x; g = 1; " +
+			"L: x = 1; g = 2 } active proctype Q() { g == 1 && P[0]@L; assert(false) }", 14, 14},
+		{"ready behind it", "chan q = [0] of { byte }; byte g; " +
+			"active proctype P() { byte x; g = 1; x = 1; q?x } active proctype Q() { g == 1; " +
+			"if :: q!1 :: else -> assert(false) fi }", 14, 14},
+		{"ready, and nobody minds", "chan q = [0] of { byte }; byte g; " +
+			"active proctype P() { byte x; g = 1; x = 1; q?x } " +
+			"active proctype Q() { g == 1; if :: q!1 :: g = 3 fi }", 12, 8},
 		{"a remote reference", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } " +
 			"active proctype Q() { P[0]:x == 1 }", 9, 9},
 		{"control is asked for", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } " +
@@ -213,11 +214,7 @@ func TestMergedStates(t *testing.T) {
 			"2; a[x] = 1; x = 1 / a[0] }", 8, 6},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m, err := syntax.Parse(source.New("t.pml", test.text), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := program.Resolve(m)
+			p, err := parseText(test.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +273,8 @@ func localSteps(r *rand.Rand) string {
 			fmt.Fprintf(&b, "  %s%s;\n", label, step(1, ""))
 		}
 	}
-	fmt.Fprintf(&b, "byte g, h; chan q = [%d] of { byte }; chan rv = [0] of { byte };\n", 1+r.IntN(2))
+	fmt.Fprintf(&b, "byte g, h; chan q = [%d] of { byte }; chan rv = [0] of { byte };\n",
+		1+r.IntN(2))
 	b.WriteString("active proctype P() {")
 	body(3 + r.IntN(4))
 	for labels < 2 {
@@ -317,11 +315,7 @@ var writtenLocals = []string{
 // unmerged compares searches with merged semantics with one of everything. It returns what
 // differs, and how many states the plain system has: 0 if it is too large.
 func unmerged(text string) (diff string, states, fewer int) {
-	m, err := syntax.Parse(source.New("local.pml", text), nil)
-	if err != nil {
-		return "", 0, 0
-	}
-	p, err := program.Resolve(m)
+	p, err := parseText(text)
 	if err != nil {
 		return "", 0, 0
 	}
@@ -428,11 +422,7 @@ func TestMergedReductions(t *testing.T) {
 	compared, n := 0, sample.Of(10, 20, 120)
 	for i := range uint64(n) {
 		seed := *spinFirst + i
-		m, err := syntax.Parse(source.New("t.pml", generate(seed)), nil)
-		if err != nil {
-			continue
-		}
-		p, err := program.Resolve(m)
+		p, err := parseText(generate(seed))
 		if err != nil {
 			continue
 		}

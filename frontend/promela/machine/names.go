@@ -376,8 +376,8 @@ func addAccess(acc []system.Access, l system.Loc, write bool) []system.Access {
 	return append(acc, system.Access{Loc: l, Write: write})
 }
 
-// operate records an unlimited operation to a location. With another access to it, the step has
-// an ordinary one; so it has if op is 0.
+// operate records an unlimited operation on a location. If the step has another access to it, or
+// op is 0, it records an ordinary write.
 func (m *Machine) operate(l system.Loc, op system.Op) {
 	n := len(m.acc)
 	if m.touch(l, true); len(m.acc) > n && op != 0 {

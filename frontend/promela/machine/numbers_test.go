@@ -15,29 +15,9 @@ import (
 	"cpor/engine/search/ample"
 	"cpor/engine/search/auto"
 	"cpor/engine/search/full"
-	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
-	"cpor/frontend/source"
 	"cpor/system"
 	"cpor/testkit/sample"
 )
-
-func parsed(t *testing.T, text string) *System {
-	t.Helper()
-	m, err := syntax.Parse(source.New("numbers.pml", text), nil)
-	if err != nil {
-		t.Fatal(err, text)
-	}
-	p, err := program.Resolve(m)
-	if err != nil {
-		t.Fatal(err, text)
-	}
-	s, err := New(p, Options{})
-	if err != nil {
-		t.Fatal(err, text)
-	}
-	return s
-}
 
 // starting returns a program that starts processes and waits for them.
 func starting(r *rand.Rand) string {
@@ -156,7 +136,7 @@ type compared struct{ fewer, dead, told bool }
 // search: they find the same violations, and have deadlocks of the same kind. It returns what
 // differs. The second result is nil if the program is too large.
 func unnumbered(t *testing.T, text string, seed uint64) (string, *compared) {
-	return reducedAlike(t, parsed(t, text), text, seed)
+	return reducedAlike(t, parse(t, text), text, seed)
 }
 
 // exploreAll searches, and returns what is found.

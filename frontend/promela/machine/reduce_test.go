@@ -342,19 +342,23 @@ func TestIrreducible(t *testing.T) {
 	}
 }
 
-func parse(t *testing.T, text string) *System {
-	t.Helper()
+func parseText(text string) (*program.Program, error) {
 	m, err := syntax.Parse(source.New("m.pml", text), nil)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	p, err := program.Resolve(m)
+	return program.Resolve(m)
+}
+
+func parse(t *testing.T, text string) *System {
+	t.Helper()
+	p, err := parseText(text)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(err, text)
 	}
 	s, err := New(p, Options{})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(err, text)
 	}
 	return s
 }

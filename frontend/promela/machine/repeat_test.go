@@ -5,9 +5,6 @@ import (
 
 	"cpor/testkit/sample"
 
-	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
-	"cpor/frontend/source"
 	"cpor/system"
 	"cpor/testkit/systemtest"
 )
@@ -69,11 +66,7 @@ func TestMoving(t *testing.T) {
 			}
 			for _, o := range options {
 				newSystem := func() system.System {
-					m, err := syntax.Parse(source.New("m.pml", text), nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					p, err := program.Resolve(m)
+					p, err := parseText(text)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -10,129 +10,94 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// TestSabotage holds that each fault that is built into the emitter is found by comparing the code
+// finds holds that each fault of a list is found with one of the seeds up to last.
+func finds(t *testing.T, list []struct{ Name, What string }, last uint64,
+	found func(seed uint64) bool) {
+	t.Helper()
+	defer sabotage.Set("")
+	for _, s := range list {
+		sabotage.Set(s.Name)
+		seed := uint64(0)
+		for seed <= last && !found(seed) {
+			seed++
+		}
+		if seed > last {
+			t.Errorf("%s is not found: %s", s.Name, s.What)
+			continue
+		}
+		t.Logf("%s: seed %d", s.Name, seed)
+	}
+}
+
+// textOf returns the program of a seed: a written one, or a generated one behind these.
+func textOf(seed uint64, written []string, generate func(r *rand.Rand) string) string {
+	if seed < uint64(len(written)) {
+		return written[seed]
+	}
+	return generate(rand.New(rand.NewPCG(1, seed)))
+}
+
+// TestSabotage holds that each fault that is built into the emitter is found by comparing its code
 // with the machine.
 func TestSabotage(t *testing.T) {
-	defer sabotage.Set("")
-	for _, s := range sabotage.Emitter {
-		sabotage.Set(s.Name)
-		found := false
-		for seed := uint64(1); seed <= 200 && !found; seed++ {
-			if systemOf(seed) == nil {
-				continue
-			}
-			if _, err := compareCode(seed); err != nil {
-				t.Logf("%s: seed %d", s.Name, seed)
-				found = true
-			}
+	finds(t, sabotage.Emitter, 200, func(seed uint64) bool {
+		if seed == 0 || systemOf(seed) == nil {
+			return false
 		}
-		if !found {
-			t.Errorf("%s is not found: %s", s.Name, s.What)
-		}
-	}
+		_, err := compareCode(seed)
+		return err != nil
+	})
 }
 
 // TestSabotageBounds holds that each fault that is built into the bounds on what processes may
 // still do is found by comparing searches with ample sets with the full search.
 func TestSabotageBounds(t *testing.T) {
-	defer sabotage.Set("")
-	for _, b := range sabotage.Bounds {
-		found := false
-		for seed := uint64(0); seed <= 100 && !found; seed++ {
-			text := starting(rand.New(rand.NewPCG(1, seed)))
-			if seed < uint64(len(written)) {
-				text = written[seed]
-			}
-			sabotage.Set(b.Name)
-			if diff, _ := unnumbered(t, text, seed); diff != "" {
-				t.Logf("%s: seed %d", b.Name, seed)
-				found = true
-			}
-		}
-		if !found {
-			t.Errorf("%s is not found: %s", b.Name, b.What)
-		}
-	}
+	finds(t, sabotage.Bounds, 100, func(seed uint64) bool {
+		diff, _ := unnumbered(t, textOf(seed, written, starting), seed)
+		return diff != ""
+	})
 }
 
 // TestSabotageMerging holds that each fault that is built into merged semantics is found by
 // comparing it with pure semantics.
 func TestSabotageMerging(t *testing.T) {
-	defer sabotage.Set("")
-	for _, b := range sabotage.Merging {
-		found := false
-		for seed := uint64(0); seed <= 100 && !found; seed++ {
-			text := localSteps(rand.New(rand.NewPCG(1, seed)))
-			if seed < uint64(len(writtenLocals)) {
-				text = writtenLocals[seed]
-			}
-			sabotage.Set(b.Name)
-			if diff, _, _ := unmerged(text); diff != "" {
-				t.Logf("%s: seed %d", b.Name, seed)
-				found = true
-			}
-		}
-		if !found {
-			t.Errorf("%s is not found: %s", b.Name, b.What)
-		}
-	}
+	finds(t, sabotage.Merging, 100, func(seed uint64) bool {
+		diff, _, _ := unmerged(textOf(seed, writtenLocals, localSteps))
+		return diff != ""
+	})
 }
 
 // TestSabotageAsking holds that each fault that is built into what constructs that ask about all
 // processes look at is found by comparing searches, or by brute force.
 func TestSabotageAsking(t *testing.T) {
-	defer sabotage.Set("")
-	for _, b := range sabotage.Asking {
-		found := false
-		for seed := uint64(0); seed <= 400 && !found; seed++ {
-			what := int(seed) % askings
-			text := asking(rand.New(rand.NewPCG(1, seed)), what)
-			if seed < uint64(len(writtenAsking)) {
-				what, text = asksTimeout, writtenAsking[seed]
-			}
-			sabotage.Set(b.Name)
-			s := askingSystem(text, what)
-			if s == nil || manyWays(s) {
-				continue
-			}
-			diff, c := reducedAlike(t, s, text, seed)
-			found = diff != ""
-			f, err := ample.Factory(s, func(error) { found = true })
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c != nil {
-				exploreAll(t, s, f, 1)
-			}
-			if found {
-				t.Logf("%s: seed %d", b.Name, seed)
-			}
+	finds(t, sabotage.Asking, 400, func(seed uint64) bool {
+		what := int(seed) % askings
+		if seed < uint64(len(writtenAsking)) {
+			what = asksTimeout
 		}
-		if !found {
-			t.Errorf("%s is not found: %s", b.Name, b.What)
+		text := textOf(seed, writtenAsking, func(r *rand.Rand) string { return asking(r, what) })
+		s := askingSystem(text, what)
+		if s == nil || manyWays(s) {
+			return false
 		}
-	}
+		diff, c := reducedAlike(t, s, text, seed)
+		found := diff != ""
+		f, err := ample.Factory(s, func(error) { found = true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c != nil {
+			exploreAll(t, s, f, 1)
+		}
+		return found
+	})
 }
 
 // TestSabotageClaims holds that each fault that is built into claims is found by comparing
 // searches.
 func TestSabotageClaims(t *testing.T) {
-	defer sabotage.Set("")
-	for _, b := range sabotage.Claims {
-		found := false
-		for seed := uint64(0); seed <= 200 && !found; seed++ {
-			text := claiming(rand.New(rand.NewPCG(1, seed)))
-			if seed < uint64(len(writtenClaims)) {
-				text = writtenClaims[seed]
-			}
-			sabotage.Set(b.Name)
-			diff, _ := claimsAlike(t, text, seed)
-			if found = diff != ""; found {
-				t.Logf("%s: seed %d", b.Name, seed)
-			}
-		}
-		if !found {
-			t.Errorf("%s is not found: %s", b.Name, b.What)
-		}
-	}
+	finds(t, sabotage.Claims, 200, func(seed uint64) bool {
+		diff, _ := claimsAlike(t, textOf(seed, writtenClaims, claiming), seed)
+		return diff != ""
+	})
 }

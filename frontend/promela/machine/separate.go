@@ -38,8 +38,7 @@ func (s *System) Separate(initial int, steps []system.Step) ([]system.Step, erro
 			}
 			out = append(out, st)
 			parts = parts[len(got):]
-			if len(parts) == 0 || last && plain.viol != nil ||
-				len(parts) > 0 && sabotage.Is("merged/separate") {
+			if len(parts) == 0 || last && plain.viol != nil || sabotage.Is("merged/separate") {
 				break
 			}
 		}

@@ -218,11 +218,7 @@ func TestSpinFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := syntax.Parse(source.New("m", string(b)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := program.Resolve(m)
+	p, err := parseText(string(b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,11 +267,7 @@ func TestSpinFormulas(t *testing.T) {
 		seed := *spinFirst + i
 		g := &generator{r: rand.New(rand.NewPCG(seed, 2)), calm: true, whole: seed%2 == 0}
 		text := g.model() + "ltl p { " + g.formula(3) + " }\n"
-		m, err := syntax.Parse(source.New("m.pml", text), nil)
-		if err != nil {
-			continue
-		}
-		p, err := program.Resolve(m)
+		p, err := parseText(text)
 		if err != nil {
 			continue
 		}

@@ -90,8 +90,8 @@
 //
 // timeout, enabled, priorities and trace assertions do. asking.go says what they access, and why
 // ample sets need not see all of it. Reductions refuse what no location represents
-// ([System.Irreducible]): np_, _last, never claims, priorities that change, and for temporal
-// properties the former, too.
+// ([System.Irreducible]): np_, _last, never claims, priorities that change, and, for temporal
+// properties, all constructs of this section.
 //
 // future.go bounds what a process may still access from each control state, for persistent sets
 // and for the ample sets of formulas.

@@ -16,8 +16,6 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
-	"cpor/frontend/source"
 	"cpor/system"
 	"cpor/testkit/sample"
 )
@@ -273,11 +271,7 @@ func FuzzTrails(f *testing.F) {
 	}
 	var systems []*System
 	for _, text := range texts {
-		m, err := syntax.Parse(source.New("m.pml", text), nil)
-		if err != nil {
-			f.Fatal(err)
-		}
-		p, err := program.Resolve(m)
+		p, err := parseText(text)
 		if err != nil {
 			f.Fatal(err)
 		}
