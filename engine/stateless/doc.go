@@ -132,7 +132,7 @@
 //
 // L1 holds, with a conflict of T(Z) and p being one of the state behind Z
 // ([system.Access.Conflicts]): if they conflict by what they do, then as before, for an access
-// that has looked in any other way is no operation. If they conflict for want of room, T(Zp) is
+// that has looked in any other way is not an operation. If they conflict for want of room, T(Zp) is
 // not T(Z), so by the promise of an operation it blocks or fails, which is an ordinary read of
 // what p wrote, or has the operation and no room.
 //

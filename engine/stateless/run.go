@@ -125,7 +125,7 @@ type explorer struct {
 	workers []*worker
 	rounds  int
 	before  counts        // of the rounds before this one
-	elapsed time.Duration // of the searches that this one goes on with
+	elapsed time.Duration // of the searches that this one continues
 
 	tree     atomic.Pointer[tree] // that is explored
 	stopping atomic.Bool

@@ -65,7 +65,7 @@ func (t trails) write(w io.Writer, x *frontend.Execution) error {
 			loop = -1 // a state that stays is the end of the trail
 		}
 		if loop < 0 && q.System == nil && x.Violation != nil {
-			claim = -1 // it is no matter of the formula
+			claim = -1 // it has nothing to do with the formula
 		}
 	}
 	return s.WriteTrail(w, x.Steps, loop, claim, x.Violation)

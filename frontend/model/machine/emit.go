@@ -129,7 +129,7 @@ func (e *emitter) expand(ends int) *wasm.Func {
 	})
 }
 
-// nextSlot goes on to the slot of the next thread.
+// nextSlot moves on to the slot of the next thread.
 func (e *emitter) nextSlot(f *wasm.Func, slot, shift wasm.Local) {
 	s := e.sys
 	words := int32(8 * s.slotWords)
@@ -727,7 +727,7 @@ var binaries = map[compile.Op]wasm.Op{
 	compile.OpLe: wasm.I64LeS, compile.OpLtU: wasm.I64LtU, compile.OpLeU: wasm.I64LeU,
 }
 
-// instr makes an instruction that is no jump.
+// instr makes an instruction that is not a jump.
 func (x *fn) instr(in *compile.Instr) {
 	if op, ok := binaries[in.Op]; ok {
 		x.get(in.B)
@@ -2160,7 +2160,7 @@ func (e *emitter) rotation(r int) *wasm.Func {
 	return f
 }
 
-// chanOp is Machine.chanOp for channels with buffers that are no bags.
+// chanOp is Machine.chanOp for channels with buffers that are not bags.
 func (x *fn) chanOp(in *compile.Instr) {
 	v := x.temp64()
 	slot := x.temp()

@@ -279,7 +279,7 @@ func (r *renamer) search(depth int) {
 	}
 }
 
-// choose finds the names of the first rank that several have, and which of them are no twins.
+// choose finds the names of the first rank that several have, and which of them are not twins.
 func (r *renamer) choose(l *level) {
 	at := 0
 	for l.rank[r.order[at]] != l.rank[r.order[at+1]] {

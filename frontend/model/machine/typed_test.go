@@ -138,7 +138,7 @@ func (g *typer) expr(i, depth int) string {
 	return fmt.Sprintf("(%s %s %s)", g.variable(i), op, g.expr(i, depth-1))
 }
 
-// typedExpr is an expression that is no constant, which would have no type of its own.
+// typedExpr is an expression that is not a constant, which would have no type of its own.
 func (g *typer) typedExpr(i, depth int) string {
 	return fmt.Sprintf("(%s %s %s)", g.variable(i), []string{"&", "|", "^"}[g.r.IntN(3)],
 		g.expr(i, depth))

@@ -93,7 +93,7 @@ active proctype P() {
 }
 
 // systemOf returns the system of a corner or, with higher numbers from 1 on, of a generated model;
-// nil if that is no model.
+// nil if that is not a model.
 func systemOf(seed uint64) *System {
 	text := ""
 	if n := uint64(len(corners)); seed <= n {

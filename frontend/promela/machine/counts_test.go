@@ -33,7 +33,7 @@ func count(s *System) counts {
 	return c
 }
 
-// countFailed also returns how many of the errors are no invalid end states.
+// countFailed also returns how many of the errors are not invalid end states.
 //
 // With track what only reductions need is executed, too, and without it what
 // only a search without them may keep.

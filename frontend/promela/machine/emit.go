@@ -2167,7 +2167,7 @@ func (x *fn) direct(s *state) {
 	x.Op(wasm.Return)
 }
 
-// can does something if an edge that is no rendezvous can be taken. first pushes whether no
+// can does something if an edge that is not a rendezvous can be taken. first pushes whether no
 // edge before it can.
 func (x *fn) can(y *edge, first, then func()) {
 	switch {

@@ -9,7 +9,7 @@ func TestFacts(t *testing.T) {
 		name, text string
 		want       counts
 	}{
-		{"a declaration behind xs is no step",
+		{"a declaration behind xs is not a step",
 			`chan c = [2] of { byte }; active proctype P() { xs c; byte x; c!1 }`, counts{3, 0, 0}},
 		{"a goto at a label that something asks for is a step", `byte x;
 active proctype A() { do :: x < 3 -> x++; L: goto M :: x == 3 -> B1: break od; M: x = 0; E1: x = 1 }

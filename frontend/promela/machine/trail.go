@@ -116,7 +116,7 @@ func (t *Trail) add(n int, text string) error {
 	return nil
 }
 
-// mark reads a line that is no step: its depth says what it means.
+// mark reads a line that is not a step: its depth says what it means.
 func (t *Trail) mark(l line) error {
 	switch {
 	case l.depth == -1 && t.loop >= 0:

@@ -343,7 +343,7 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 		return next
 	}
 	var first *node
-	var link *node // the jump that the statement before goes on with
+	var link *node // the jump with which the statement before continues
 	for i := 0; i < len(stmts); i++ {
 		s := stmts[i]
 		if start, loop := b.counting(s); start != nil {

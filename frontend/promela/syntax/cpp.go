@@ -461,7 +461,7 @@ func (m *macro) param(t Token) int {
 	return slices.Index(m.params, t.Text)
 }
 
-// value returns the argument for a token of the body, or the token itself if it is no parameter.
+// value returns the argument for a token of the body, or the token itself if it is not a parameter.
 func (m *macro) value(t Token, args [][]Token) []Token {
 	if k := m.param(t); k >= 0 {
 		return args[k]
