@@ -183,8 +183,8 @@ func (l *location) used() int {
 	return kinds
 }
 
-// kind returns how an access counts. Of the sums and stores of a location, only those like the first
-// one count as others.
+// kind returns how an access counts. Of the sums and stores of a location, only those that equal
+// the first one count as others.
 func (t *table) kind(l *location, a system.Access) int {
 	switch d := a.Op.Adds(); {
 	case a.Op == 0:

@@ -114,8 +114,8 @@ func (g *gen) finish() {
 	p.distinguishLocals()
 }
 
-// distinguishLocals adds the line of its declaration to the name of each local variable that hides another
-// one, or is hidden: people see both values in a trace.
+// distinguishLocals adds the line of its declaration to the name of each local variable that hides
+// another one, or is hidden: people see both values in a trace.
 func (p *Program) distinguishLocals() {
 	same := map[*Var]bool{}
 	for i := range p.Points {

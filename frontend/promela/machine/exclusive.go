@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"maps"
+
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
 	"cpor/system"
@@ -96,15 +98,9 @@ func (s *System) checks(pr *program.Proc, ch program.Expr, send, receive bool) b
 	known := s.sources(pr, ch, used)
 	meet := func(t *program.Proc, x program.Expr) bool {
 		claimed := map[*program.Sym]bool{}
-		if !known || !s.sources(t, x, claimed) {
-			return true
-		}
-		for v := range claimed {
-			if used[v] {
-				return true
-			}
-		}
-		return false
+		known := known && s.sources(t, x, claimed)
+		maps.DeleteFunc(claimed, func(v *program.Sym, _ bool) bool { return !used[v] })
+		return !known || len(claimed) > 0
 	}
 	need := func(send bool) bool {
 		own, others := false, false
