@@ -33,9 +33,9 @@ import (
 //   - A claim by xr or xs holds until its process has come to its end. So in such processes, c
 //     does not lead there.
 //   - b is not a rendezvous with the process, because it cannot receive before c. It can be
-//     possible only because of that: the else of a process that tries to send, or what an unless escape
-//     would interrupt. So if there is such a process in the model, the process must not be able to
-//     receive by rendezvous behind c.
+//     possible only because of that: the else of a process that tries to send, or what an unless
+//     escape would interrupt. So if there is such a process in the model, the process must not be
+//     able to receive by rendezvous behind c.
 //
 // Moving all such c forward, w becomes an execution of the merged system, and each execution of
 // that is one of the plain system. If w ends before c, it is continued with c. In a deadlock, no
