@@ -27,7 +27,7 @@ type Graph struct {
 	Reduction string `json:"reduction"`
 	// Columns are the threads.
 	Columns []string `json:"columns"`
-	// Vars are the variables by whose values states can be told apart.
+	// Vars are the variables whose values distinguish the states.
 	Vars []GraphVar `json:"vars"`
 }
 

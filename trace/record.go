@@ -82,7 +82,7 @@ type Thread struct {
 	Number int
 	Name   string
 	Kind   system.Kind // Moved if its next transition is enabled
-	AtEnd  bool        // blocked where that is no deadlock
+	AtEnd  bool        // blocked where that is not a deadlock
 	Pos    system.Pos  // of the next transition; zero if ended
 	Text   string
 	// Stopped: it has ended by violating a property.
@@ -174,7 +174,6 @@ func (p *player) step(i int, s Step) (system.Outcome, error) {
 	return out, nil
 }
 
-// replay runs t and checks its claim; the live state is then the last one.
 // Foresee announces to a machine which steps it will take next.
 func Foresee(m system.Machine, steps []Step) {
 	if c := m.Capabilities().Costly; c != nil {
@@ -182,6 +181,7 @@ func Foresee(m system.Machine, steps []Step) {
 	}
 }
 
+// replay runs t and checks its claim; the live state is then the last one.
 func (p *player) replay(t *Trace) error {
 	p.m.Load(p.initial)
 	Foresee(p.m, t.Steps)

@@ -83,8 +83,7 @@ func (r *Record) writeWitness(b *bufio.Writer, o TableOptions) {
 		return
 	}
 	if e := r.Events[len(r.Events)-1]; e.Observer && len(e.Deeds) > 0 {
-		why := wrap("because: "+strings.Join(e.Deeds, ", "), o.Width-1, "")
-		fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(" "+why, "\n", "\n "))
+		fmt.Fprintf(b, "\n%s\n", wrap("because: "+strings.Join(e.Deeds, ", "), o.Width, " "))
 	}
 }
 

@@ -14,19 +14,15 @@ import (
 var elsewhere = []*command{
 	{
 		name: "bench", summary: "run the papers' benchmarks, and compare with other checkers",
-		run: siblingCommand("bench"),
+		run: func(e *env, args []string) int { return e.sibling("bench", args) },
 	},
 	{
 		name: "mcp", summary: "serve language models, which check models and Go tests with it",
-		run: siblingCommand("mcp"),
+		run: func(e *env, args []string) int { return e.sibling("mcp", args) },
 	},
 }
 
-// siblingCommand is a command that is a program of its own.
-func siblingCommand(name string) func(e *env, args []string) int {
-	return func(e *env, args []string) int { return e.sibling(name, args) }
-}
-
+// sibling runs the program of a command.
 func (e *env) sibling(name string, args []string) int {
 	program, err := sibling.Path("cpor-" + name)
 	if err != nil {

@@ -204,7 +204,7 @@ func viewCommand(e *env, args []string) int {
 	}
 	if len(files) > 1 {
 		kept.Rename(files[1])
-	} else if beside := besides(kept.Model, files[0]); beside != "" {
+	} else if beside := modelBeside(files[0], kept.Model); beside != "" {
 		kept.Rename(beside)
 	}
 	if kept.Model == "" || isStdin(kept.Model) {
@@ -231,9 +231,9 @@ func viewCommand(e *env, args []string) int {
 	return e.serve(c, s)
 }
 
-// besides returns where a model is, relative to the file that names it, if there is none relative
-// to the current directory; empty if it is not there.
-func besides(model, file string) string {
+// modelBeside returns where a model is relative to the file that names it. It is empty if there is
+// a model relative to the current directory, or none at all.
+func modelBeside(file, model string) string {
 	if model == "" || isStdin(model) || filepath.IsAbs(model) {
 		return ""
 	}

@@ -149,7 +149,7 @@ func TestPaperTests(t *testing.T) {
 			found = found || regexp.MustCompile(`func (Test|Fuzz)\w*`+m[2]).Match(code)
 		}
 		if !found {
-			t.Errorf("%s: there is no such test", m[0])
+			t.Errorf("%s: that test does not exist", m[0])
 		}
 	}
 }

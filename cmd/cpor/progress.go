@@ -139,9 +139,9 @@ func (p *progress) done() {
 	}
 }
 
-// liveLine is a line of a terminal that is written anew each time, behind a spinner. It is no
-// library: those for progress bring a web server along, which takes longer to compile than the
-// searches. Errors are left out, because the result, which follows, meets them too.
+// liveLine is a line of a terminal that is written anew each time, behind a spinner. The
+// libraries for progress bring a web server along, which takes longer to compile than the
+// searches. Errors are ignored, because the result, which follows, meets them too.
 type liveLine struct {
 	w     io.Writer
 	times int

@@ -126,8 +126,8 @@ func (c *runConfig) judged(m *frontend.Program) (f finding, shown *temporal.Coun
 // notKept are the front ends' flags that a trace does not need: they ask for an execution.
 var notKept = []string{"replay", frontend.FormulaFlag.Name}
 
-// prepare says what a file of -trace has to tell of the model. A file whose name ends in .trail is
-// in the format of the language's own tool.
+// prepare notes what a file of -trace says about the model. A file whose name ends in .trail is in
+// the format of the language's own tool.
 func (c *runConfig) prepare(m *frontend.Program, t *traceFile) {
 	t.params, t.flags = map[string]string{}, maps.Clone(c.own)
 	for name, v := range m.Params {

@@ -21,18 +21,16 @@ func (r *report) writeSARIF() error {
 		if looping, ok := f.Account.(engine.Looping); ok {
 			p, t, _ := looping.Lasso()
 			found.At, found.Message = sarifPlace(p.Pos), p.Called()+" is violated"
-			rec, _ = t.Record(f.system) // without, the steps are missing
+			rec, _ = t.Record(f.system) // if that fails, the steps are missing
 		}
 		if rec != nil {
 			for _, e := range rec.Events {
 				found.Steps = append(found.Steps, sarif.Step{Thread: e.Thread, Text: e.Text,
 					At: sarifPlace(e.Pos)})
 			}
-			if found.At.Line == 0 { // a deadlock: where somebody waits
-				for _, t := range rec.Final {
-					if t.Kind == system.Blocked && !t.AtEnd && found.At.Line == 0 {
-						found.At = sarifPlace(t.Pos)
-					}
+			for _, t := range rec.Final { // for a deadlock: where some thread waits
+				if t.Kind == system.Blocked && !t.AtEnd && found.At.Line == 0 {
+					found.At = sarifPlace(t.Pos)
 				}
 			}
 		}

@@ -29,13 +29,14 @@ func TestSARIF(t *testing.T) {
 			`assertion .*/counter.model:20 an update was lost`},
 		{"deadlock", "run -q " + tutorial + "first.model",
 			`deadlock .*/first.model:12 deadlock: Ask\[1\] is blocked`},
-		{"all", "run -q -all -por none " + tutorial + "mistakes.model", ``},
+		{"does not compile", "run -q -all -por none " + tutorial + "mistakes.model", ``},
 		{"pass", "run -q " + tutorial + "peterson.model", `^$`},
 		{"incomplete", "run -q -por none -max-states 10 " + tutorial + "peterson.model",
 			`^note .*peterson.model: incomplete: limit of 10 states$`},
 		{"lasso", "run -q -ltl all lasso.model", `ltl lasso.model:3 ltl p is violated`},
 		{"go panic", gotest + "./closetwice/bug", `panic file:.*/bug/conn.go:15 panic: close of`},
-		{"go deadlock", gotest + "./lostwakeup/bug", `deadlock file:.*gate.go:35 deadlock: TestWait`},
+		{"go deadlock", gotest + "./lostwakeup/bug",
+			`deadlock file:.*gate.go:35 deadlock: TestWait`},
 		{"go pass", gotest + "./closetwice/fixed", `^$`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -44,7 +45,8 @@ func TestSARIF(t *testing.T) {
 			args := strings.Fields(test.args)
 			if last := len(args) - 1; args[last] == "lasso.model" {
 				// a name without a folder, so the places are relative to the working directory
-				model := "var x bool\nthread T() { for { x = !x } }\nltl p { <>[] x }\ninit { go T() }\n"
+				model := "var x bool\nthread T() { for { x = !x } }\nltl p { <>[] x }\n" +
+					"init { go T() }\n"
 				t.Chdir(dir)
 				if err := os.WriteFile(args[last], []byte(model), 0o666); err != nil {
 					t.Fatal(err)
@@ -53,7 +55,7 @@ func TestSARIF(t *testing.T) {
 			args = append(args[:1:1], append([]string{"-sarif", file}, args[1:]...)...)
 			stdout, stderr, code := inProcess(t, args...)
 			b, err := os.ReadFile(file)
-			if test.name == "all" { // of a model that does not compile, there is no result
+			if test.name == "does not compile" { // there is no result
 				if err == nil || code != exitMistake {
 					t.Errorf("exit code %d, and a file", code)
 				}

@@ -76,7 +76,7 @@ type failure struct {
 }
 
 const instructions = "cpor explores every interleaving of a concurrent system. A verdict of " +
-	"pass is a proof within the bounds that were set; incomplete is none. A failure has a " +
+	"pass is a proof within the bounds that were set; incomplete is not. A failure has a " +
 	"name, with which explain_failure and replay_failure show more of it."
 
 func newServer(program string, l limits) (*server, error) {
@@ -135,7 +135,7 @@ func (s *server) checkModel(ctx context.Context, _ *mcp.CallToolRequest, in chec
 		}
 		info, err := os.Stat(in.File)
 		if err != nil || !info.Mode().IsRegular() || info.Size() > largestFile {
-			return nil, answer{}, fmt.Errorf("%s is no file of at most %d bytes", in.File,
+			return nil, answer{}, fmt.Errorf("%s is not a file of at most %d bytes", in.File,
 				largestFile)
 		}
 	case in.Language != "" && in.Language != "model" && in.Language != "promela":
@@ -145,7 +145,7 @@ func (s *server) checkModel(ctx context.Context, _ *mcp.CallToolRequest, in chec
 	}
 	for _, key := range slices.Sorted(maps.Keys(in.Constants)) {
 		if !name.MatchString(key) {
-			return nil, answer{}, fmt.Errorf("%q is no name of a constant", key)
+			return nil, answer{}, fmt.Errorf("%q is not the name of a constant", key)
 		}
 		f.constants = append(f.constants, "-D="+key+"="+in.Constants[key])
 	}
@@ -182,12 +182,12 @@ func (s *server) runTest(ctx context.Context, _ *mcp.CallToolRequest, in testInp
 ) {
 	for _, p := range in.Packages {
 		if p == "" || strings.HasPrefix(p, "-") {
-			return nil, answer{}, fmt.Errorf("%q is no package", p)
+			return nil, answer{}, fmt.Errorf("%q is not a package", p)
 		}
 	}
 	if in.Directory != "" {
 		if info, err := os.Stat(in.Directory); err != nil || !info.IsDir() {
-			return nil, answer{}, fmt.Errorf("%s is no directory", in.Directory)
+			return nil, answer{}, fmt.Errorf("%s is not a directory", in.Directory)
 		}
 	}
 	f := &failure{file: s.next() + ".json", dir: in.Directory}
@@ -218,7 +218,7 @@ func (s *server) search(ctx context.Context, f *failure, seconds int, dir string
 		return nil, answer{}, err
 	}
 	a := answer{Verdict: verdict(code)}
-	if _, err := os.Stat(f.file); err == nil && code == 1 {
+	if _, err := os.Stat(f.file); err == nil && a.Verdict == "violation" {
 		a.Failure = s.keep(f)
 		text += "\nThis failure is called " + a.Failure + ".\n"
 	}
@@ -303,7 +303,7 @@ func (s *server) command(ctx context.Context, dir string, args ...string) (strin
 		return nil
 	}
 	c.WaitDelay = grace
-	out := &bounded{most: int(min(s.output, 1<<30))}
+	out := s.bounded()
 	c.Stdout, c.Stderr = out, out
 	err := c.Run()
 	if ctx.Err() != nil {
@@ -327,6 +327,9 @@ type bounded struct {
 	end   []byte
 	lost  int
 }
+
+// bounded returns a writer that keeps as much as an answer may have.
+func (s *server) bounded() *bounded { return &bounded{most: int(min(s.output, 1<<30))} }
 
 func (b *bounded) Write(p []byte) (int, error) {
 	n := len(p)
@@ -372,7 +375,8 @@ type record struct {
 	} `json:"failure"`
 }
 
-// shownSteps is how many steps explain shows by default, and around how many lines around a place.
+// shownSteps is how many steps explain shows by default, and around how many lines before and
+// after a place.
 const (
 	shownSteps = 20
 	around     = 5
@@ -389,7 +393,7 @@ func (s *server) explain(_ context.Context, _ *mcp.CallToolRequest, in explainIn
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &bounded{most: int(min(s.output, 1<<30))}
+	out := s.bounded()
 	place, steps := r.Pos, r
 	if r.Record != nil && r.Failure != nil {
 		steps, place = r.Record, r.Failure.Pos
@@ -429,14 +433,6 @@ func (f *failure) read() (*record, error) {
 	}
 	r := new(record)
 	return r, json.Unmarshal(text, r)
-}
-
-func (f *failure) steps() (int, error) {
-	r, err := f.read()
-	if err != nil {
-		return 0, err
-	}
-	return len(r.Trace), nil
 }
 
 // compact returns JSON in one line.
@@ -492,12 +488,12 @@ func (s *server) replay(ctx context.Context, _ *mcp.CallToolRequest, in replayIn
 	}
 	args := []string{"test", "-color=never", "-replay=" + f.file}
 	if f.model != "" {
-		steps, err := f.steps()
+		r, err := f.read()
 		if err != nil {
 			return nil, nil, err
 		}
 		args = append([]string{"simulate", "-p", "-replay=" + f.file,
-			"-n=" + strconv.Itoa(max(1, steps))}, f.constants...)
+			"-n=" + strconv.Itoa(max(1, len(r.Trace)))}, f.constants...)
 		args = append(args, f.model)
 	}
 	text, code, err := s.command(ctx, f.dir, args...)

@@ -101,13 +101,13 @@ func run(ctx context.Context, args []string) error {
 func (r *release) check(platforms []string) error {
 	switch {
 	case r.version == "" || strings.ContainsAny(r.version, "/ \t\n"):
-		return fmt.Errorf("-version %q is no version", r.version)
+		return fmt.Errorf("-version %q: want a name without slashes and spaces", r.version)
 	case len(platforms) == 0:
 		return errors.New("no platform, such as linux/amd64")
 	}
 	for _, p := range platforms {
 		if goos, arch, ok := strings.Cut(p, "/"); !ok || goos == "" || arch == "" {
-			return fmt.Errorf("%s is no platform, such as linux/amd64", p)
+			return fmt.Errorf("%s is not a platform, such as linux/amd64", p)
 		}
 	}
 	return nil

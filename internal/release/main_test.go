@@ -218,8 +218,8 @@ func TestMistakes(t *testing.T) {
 		{"linux/amd64", "-version"},
 		{"-version a/b linux/amd64", "-version"},
 		{"-version v1", "no platform"},
-		{"-version v1 linux", "linux is no platform"},
-		{"-version v1 /amd64", "/amd64 is no platform"},
+		{"-version v1 linux", "linux is not a platform"},
+		{"-version v1 /amd64", "/amd64 is not a platform"},
 		{"-nothing", "nothing"},
 	} {
 		if err := run(t.Context(), strings.Fields(test.args)); err == nil ||

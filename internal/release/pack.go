@@ -142,14 +142,14 @@ func zipped(w io.Writer, files []file, date time.Time) error {
 
 var (
 	notDebian = regexp.MustCompile(`[^A-Za-z0-9.+~]`)
-	digit     = regexp.MustCompile(`^[0-9]`)
+	numbered  = regexp.MustCompile(`^[0-9].*\.`)
 )
 
 // debianVersion makes a version one that dpkg accepts: it begins with a digit, and has no hyphen,
 // which would begin the revision of a package.
 func debianVersion(v string) string {
 	v = notDebian.ReplaceAllString(strings.TrimPrefix(v, "v"), "+")
-	if !digit.MatchString(v) || !strings.Contains(v, ".") { // a commit
+	if !numbered.MatchString(v) { // a commit
 		v = "0~" + v
 	}
 	return v

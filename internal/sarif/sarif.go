@@ -33,7 +33,7 @@ type Step struct {
 type Finding struct {
 	Rule    string // its kind, such as deadlock
 	Message string
-	Warning bool // it is no error
+	Warning bool // not an error
 	At      Place
 	Steps   []Step // the execution that leads there; nil if it is not known
 }
