@@ -27,12 +27,22 @@ export function replace(el, ...children) {
   el.replaceChildren(...children.flat(Infinity).filter((c) => c));
 }
 
+// pressable returns what makes an element one that the pointer and the keyboard press.
+export function pressable(f) {
+  return { role: "button", onclick: f, onkeydown: (e) => {
+    if (e.key !== "Enter" && e.key !== " ") return;
+    f(e);
+    e.preventDefault();
+    e.stopPropagation();
+  } };
+}
+
 export function count(n) {
   return Number(n).toLocaleString("en-US");
 }
 
-export function plural(n, what) {
-  return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+export function plural(n, what, many = `${what}s`) {
+  return `${count(n)} ${n === 1 ? what : many}`;
 }
 
 export function size(bytes) {

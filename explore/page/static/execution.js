@@ -4,6 +4,7 @@
 import { h, replace, plural } from "./dom.js";
 import { get, post } from "./api.js";
 import { encodePath, decodePath } from "./path.js";
+import { field, nextHit } from "./find.js";
 import { Columns } from "./columns.js";
 import { Steps } from "./steps.js";
 import { Strip } from "./strip.js";
@@ -22,7 +23,7 @@ export class Execution {
     const button = (id, text, title, f) => h("button", { type: "button", id, title, "aria-label": title, onclick: f }, text);
     this.choice = h("select", { id: "choice", "aria-label": "which execution", onchange: () => this.page.go({ view: "execution", doc: this.choice.value }) });
     this.where = h("output", { id: "where" });
-    this.filter = h("input", { type: "search", id: "filter", placeholder: "find in the steps  ( / )", "aria-label": "find in the steps", oninput: () => this.search(0), onkeydown: (e) => this.filterKey(e) });
+    this.filter = field("filter", "find in the steps  ( / )", "find in the steps", (direction) => this.search(direction), () => this.steps.el.focus());
     this.hits = h("span", { class: "hits", role: "status" });
     this.headline = h("div", { class: "headline" });
     this.columns = new Columns(() => this.rearranged());
@@ -192,7 +193,6 @@ export class Execution {
     this.page.put({ view: "execution", ...this.address() });
     this.values = this.valuesAt(step);
     this.steps.show(step);
-    this.strip.show(step, ...(this.steps.range ?? [0, 0]), this.steps.matches);
     this.source.draw();
     this.state.draw();
     this.moves.draw();
@@ -229,17 +229,6 @@ export class Execution {
     return false;
   }
 
-  filterKey(e) {
-    if (e.key === "Enter") this.search(e.shiftKey ? -1 : 1);
-    else if (e.key === "Escape") {
-      this.filter.value = "";
-      this.search(0);
-      this.steps.el.focus();
-    } else return;
-    e.preventDefault();
-    e.stopPropagation();
-  }
-
   // search finds the rows with the text, and goes to the next (1) or the one before (-1).
   search(direction) {
     const text = this.filter.value.trim().toLowerCase();
@@ -254,9 +243,7 @@ export class Execution {
     this.steps.matches = found;
     this.hits.textContent = text ? plural(found.length, "step") : "";
     if (direction && found.length) {
-      const now = this.step - 1;
-      const next = direction > 0 ? found.find((i) => i > now) ?? found[0] : found.findLast((i) => i < now) ?? found.at(-1);
-      this.at(next + 1);
+      this.at(nextHit(found, this.step - 1, direction) + 1);
       return;
     }
     this.steps.draw();

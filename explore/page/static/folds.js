@@ -74,20 +74,10 @@ export function lines(n, all, open) {
   for (const f of all) (f.inner ? inner : outer).set(f.from, f);
   const out = [];
   for (let i = 0; i < n;) {
-    const o = outer.get(i);
-    if (o && !open(o)) {
-      out.push({ from: i, to: o.to, fold: o });
-      i = o.to + 1;
-      continue;
-    }
-    const s = inner.get(i);
-    if (s && !open(s)) {
-      out.push({ from: i, to: s.to, fold: s });
-      i = s.to + 1;
-      continue;
-    }
-    out.push({ from: i, to: i });
-    i++;
+    const fold = [outer.get(i), inner.get(i)].find((f) => f && !open(f));
+    const to = fold?.to ?? i;
+    out.push({ from: i, to, fold });
+    i = to + 1;
   }
   return out;
 }

@@ -1,10 +1,11 @@
 // The state graph of a small system, and over it what a reduction explores: as a picture, or as a
 // list.
 
-import { h, svg, replace, count, plural } from "./dom.js";
+import { h, svg, replace, count, plural, pressable } from "./dom.js";
 import { post } from "./api.js";
 import { attempt } from "./message.js";
 import { encodePath } from "./path.js";
+import { field, nextHit } from "./find.js";
 import { Canvas } from "./canvas.js";
 import { arrange, widest } from "./graphlayout.js";
 
@@ -13,6 +14,8 @@ const READABLE = 60;
 const LINES = 2500;
 
 const LISTED = 200; // states at a time
+
+const KINDS = { covered: "covered", passed: "passed through", left: "left out" };
 
 export class GraphView {
   constructor(page) {
@@ -26,7 +29,7 @@ export class GraphView {
     this.collapse = h("input", { type: "checkbox", id: "collapse", checked: true, onchange: () => { this.opened.clear(); draw(); this.drawing.open(0); } });
     this.form = h("select", { id: "form", "aria-label": "picture or list", onchange: draw }, h("option", { value: "picture" }, "picture"), h("option", { value: "list" }, "list"));
     this.toBad = h("button", { type: "button", id: "tobad", title: "show the path to a violation (!)", onclick: () => this.nextBad() });
-    this.find = h("input", { type: "search", id: "find", placeholder: "x = 1, at 20  ( / )", "aria-label": "find states: values or statements, separated by commas", oninput: () => this.search(0), onkeydown: (e) => this.findKey(e) });
+    this.find = field("find", "x = 1, at 20  ( / )", "find states: values or statements, separated by commas", (direction) => this.search(direction), () => this.canvas.focus());
     this.hits = h("span", { class: "hits", role: "status", id: "findhits" });
     this.stats = h("p", { class: "stats", id: "stats" }, `Drawn up to ${count(maxGraph)} states.`);
     this.advice = h("p", { class: "stats advice", id: "advice", hidden: true });
@@ -109,17 +112,6 @@ export class GraphView {
     return this.form.value === "picture" && this.drawing.onKey(e);
   }
 
-  findKey(e) {
-    if (e.key === "Enter") this.search(e.shiftKey ? -1 : 1);
-    else if (e.key === "Escape") {
-      this.find.value = "";
-      this.search(0);
-      this.canvas.focus();
-    } else return;
-    e.preventDefault();
-    e.stopPropagation();
-  }
-
   // search finds the states with all of the texts, and selects the next (1) or the one before (-1).
   search(direction) {
     const terms = this.find.value.toLowerCase().split(",").map((t) => t.trim().replace(/\s*==?\s*/, " = ").replace(/\bat (\d+)$/, "at = $1:")).filter(Boolean);
@@ -131,10 +123,7 @@ export class GraphView {
       return terms.every((term) => texts.some((t) => has(t, term))) ? [i] : [];
     }) : [];
     this.hits.textContent = terms.length ? plural(this.found.length, "state") : "";
-    if (direction && this.found.length) {
-      const now = this.selected ?? -1;
-      this.select(direction > 0 ? this.found.find((i) => i > now) ?? this.found[0] : this.found.findLast((i) => i < now) ?? this.found.at(-1));
-    }
+    if (direction && this.found.length) this.select(nextHit(this.found, this.selected ?? -1, direction));
     if (this.shown !== undefined) this.draw();
   }
 
@@ -223,7 +212,7 @@ export class GraphView {
 
   // pressed makes an element of the picture a button for the pointer and the keyboard.
   pressed(label, f) {
-    return { role: "button", tabindex: -1, "aria-label": label, onclick: f, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { f(); e.preventDefault(); e.stopPropagation(); } } };
+    return { tabindex: -1, "aria-label": label, ...pressable(f) };
   }
 
   label(x, y, text, f) {
@@ -235,7 +224,7 @@ export class GraphView {
     const i = it.nodes[0];
     const bad = n.violation || n.deadlock;
     const r = bad ? 8 : kind(n) === "left" ? 4.5 : 6;
-    const title = [n.parent < 0 ? "initial state" : `state at depth ${n.y}`, n.violation, n.deadlock ? "deadlock" : n.end ? "end" : "", reduced ? { covered: "covered", passed: "passed through", left: "left out" }[kind(n)] : ""].filter(Boolean).join("; ");
+    const title = [n.parent < 0 ? "initial state" : `state at depth ${n.y}`, n.violation, n.deadlock ? "deadlock" : n.end ? "end" : "", reduced ? KINDS[kind(n)] : ""].filter(Boolean).join("; ");
     const attrs = { class: `node ${kind(n)}${bad ? " bad" : ""}${n.parent < 0 ? " initial" : ""}${this.selected === i ? " selected" : ""}`, "data-node": i, ...this.pressed(title, () => this.select(i)) };
     const tip = svg("title", {}, title);
     return svg("g", {},
@@ -285,7 +274,7 @@ export class GraphView {
         h("td", {}, h("button", { type: "button", "data-state": i, onclick: () => this.select(i) }, i + 1)),
         h("td", { class: "number" }, n.y), h("td", {}, h("code", {}, via)),
         h("td", {}, h("code", {}, this.difference(i))),
-        h("td", { class: bad ? "bad" : "" }, bad ? `✗ ${bad}` : n.end ? "end" : g.reduction ? { covered: "covered", passed: "passed through", left: "left out" }[kind(n)] : ""));
+        h("td", { class: bad ? "bad" : "" }, bad ? `✗ ${bad}` : n.end ? "end" : g.reduction ? KINDS[kind(n)] : ""));
     };
     replace(this.list,
       h("p", { class: "note" }, `${plural(all.length, "state")}${filtered ? " found" : ""}${onPath.size ? "; those on the path to the violation are marked" : ""}.`),

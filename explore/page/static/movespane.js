@@ -28,6 +28,7 @@ export class MovesPane {
     if (asked !== this.asked) return;
     const { info } = this.x.page;
     const mine = (this.x.path ?? this.x.doc.path).steps[this.x.step];
+    const violation = this.x.step ? this.x.doc.rows[this.x.step - 1].violation : this.x.doc.violation;
     const can = list.filter((m) => m.state === "enabled");
     const cannot = list.filter((m) => m.state !== "enabled");
     const predicate = h("input", { type: "text", id: "predicate", placeholder: "counter == 2 && Lock@held", "aria-label": "condition", value: this.predicate ?? "", oninput: (e) => (this.predicate = e.target.value) });
@@ -37,7 +38,7 @@ export class MovesPane {
         info.initial > 1 && this.x.step === 0 ? h("label", {}, "initial state ", h("select", { id: "initial", onchange: (e) => this.x.page.go({ view: "execution", path: `${e.target.value}:`, step: 0 }) }, Array.from({ length: info.initial }, (_, i) => h("option", { value: i, selected: i === p.initial }, i + 1)))) : null,
         info.searches?.length ? h("button", { type: "button", id: "searchhere", onclick: () => this.x.page.go({ view: "search", path: encodePath(p) }) }, "search from here") : null),
       h("div", { class: "scroll moves", tabindex: 0, role: "group", "aria-label": "what can be done next" },
-        (this.x.step ? this.x.doc.rows[this.x.step - 1].violation : this.x.doc.violation) ? h("p", { class: "bad" }, "✗ ", this.x.step ? this.x.doc.rows[this.x.step - 1].violation : this.x.doc.violation) : null,
+        violation ? h("p", { class: "bad" }, "✗ ", violation) : null,
         can.length ? null : h("p", { class: "note" }, cannot.some((m) => m.state === "blocked") ? "No thread is enabled here: ← goes back." : "All threads have ended: ← goes back, Home to the beginning."),
         can.map((m, i) => h("button", {
           type: "button", class: `move${mine && mine[0] === m.step[0] && mine[1] === m.step[1] ? " taken" : ""}`, "data-thread": m.name, title: i < 9 ? `key ${i + 1}` : "", onclick: () => this.take(p, m.step),

@@ -1,6 +1,6 @@
 // The first events of the complete prefix of the unfolding, with their conditions.
 
-import { h, svg, replace, count, plural } from "./dom.js";
+import { h, svg, replace, count, plural, pressable } from "./dom.js";
 import { post } from "./api.js";
 import { attempt } from "./message.js";
 import { encodePath } from "./path.js";
@@ -62,20 +62,17 @@ export class PrefixView {
     }
     p.events.forEach((e, i) => {
       const cls = `event${e.violation ? " bad" : e.cut ? " cutoff" : ""}${past ? (past.has(i) ? (i === this.selected ? " selected" : " past") : " apart") : ""}`;
-      parts.push(svg("g", { class: cls, "data-event": i, role: "button", tabindex: 0, "aria-label": `${e.short} ${e.cut ?? ""} ${this.title(i)}`, "aria-pressed": String(i === this.selected), onclick: () => this.select(i), onkeydown: (k) => this.pressed(k, i) }, svg("title", {}, this.title(i)),
+      parts.push(svg("g", { class: cls, "data-event": i, tabindex: 0, "aria-label": `${e.short} ${e.cut ?? ""} ${this.title(i)}`, "aria-pressed": String(i === this.selected), ...pressable((k) => this.pressed(k, i)) }, svg("title", {}, this.title(i)),
         svg("rect", { x: e.x, y: e.y, width: e.w, height: BOX, rx: 3 }), svg("text", { x: e.x + 8, y: e.y + 16 }, e.short),
         e.cut ? svg("text", { class: "cutnote", x: e.x + 2, y: e.y + BOX + 12 }, e.cut) : null));
     });
     replace(this.canvas.svg, parts);
   }
 
-  // pressed selects an event by the keyboard.
+  // pressed selects an event. It is drawn anew, so the keyboard's focus goes to it again.
   pressed(e, i) {
-    if (e.key !== "Enter" && e.key !== " ") return;
     this.select(i);
-    this.canvas.svg.querySelector(`[data-event="${i}"]`)?.focus();
-    e.preventDefault();
-    e.stopPropagation();
+    if (e.type === "keydown") this.canvas.svg.querySelector(`[data-event="${i}"]`)?.focus();
   }
 
   title(i) {

@@ -50,7 +50,7 @@ export class Strip {
       [...steps].map(([k, d]) => svg("path", { class: `lane s${k}`, d, "stroke-width": Math.max(1, tall - 1) })),
       svg("path", { class: "messageline", d: messages }), svg("path", { class: "switchline", d: switches }),
       this.found, svg("path", { class: "failureline", d: failures }), this.cursor);
-    this.picture.setAttribute("aria-label", `overview: ${plural(n, "step")} of ${plural(order.length, "thread")}, ${plural(count, "context switch").replace("switchs", "switches")}, ${plural(arrows.length, "message")}`);
+    this.picture.setAttribute("aria-label", `overview: ${plural(n, "step")} of ${plural(order.length, "thread")}, ${plural(count, "context switch", "context switches")}, ${plural(arrows.length, "message")}`);
   }
 
   // show marks the step, the rows in the window, and those that were found.
