@@ -31,8 +31,8 @@ var screenshots = flag.String("screenshots", "", "put the browser's pictures of 
 	"this `directory` (the documentation's: ../../docs/explore)")
 
 // axe is a script that judges whether pages can be used by everybody; .ci/run browser installs it.
-var axe = flag.String("axe", "", "judge the accessibility of the page with this `file`, axe.min.js "+
-	"of the npm package axe-core")
+var axe = flag.String("axe", "", "judge the accessibility of the page with this `file`, "+
+	"axe.min.js of the npm package axe-core")
 
 // browsers are the names under which there may be a browser that chromedp drives.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
@@ -192,6 +192,12 @@ func (b *tab) wait(expr, what string) {
 	}
 }
 
+// waitCount waits until there are n elements.
+func (b *tab) waitCount(selector string, n int, what string) {
+	b.Helper()
+	b.wait(fmt.Sprintf("document.querySelectorAll(%q).length === %d", selector, n), what)
+}
+
 func (b *tab) click(selector string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -230,6 +236,13 @@ func (b *tab) pick(selector, choice string) {
 func (b *tab) press(keys string) {
 	b.Helper()
 	b.run("document.activeElement.blur()")
+	b.do(chromedp.KeyEvent(keys))
+}
+
+// pressAt presses a key with an element in focus.
+func (b *tab) pressAt(selector, keys string) {
+	b.Helper()
+	b.run(fmt.Sprintf("document.querySelector(%q).focus()", selector))
 	b.do(chromedp.KeyEvent(keys))
 }
 
@@ -284,8 +297,8 @@ func (b *tab) accessible(name string) {
 	}
 	b.run(string(script))
 	b.run(`window.judged = null; axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa",
-		"wcag22aa"] }).then(r => { window.judged = r.violations.map(v => v.id + ": " + v.help + ": " +
-		v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary).join("; ")); },
+		"wcag22aa"] }).then(r => { window.judged = r.violations.map(v => v.id + ": " + v.help +
+		": " + v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary).join("; ")); },
 		e => { window.judged = [String(e)]; })`)
 	b.wait("window.judged !== null", "axe has judged "+name)
 	for _, v := range value[[]string](b, "window.judged") {
@@ -365,11 +378,18 @@ func TestBrowser(t *testing.T) {
 		}
 		return path
 	}
+	traced := func(t *testing.T, name string, args ...string) string {
+		path := filepath.Join(work, name)
+		runCpor(t, dir, append([]string{"run", "-workers", "1", "-q", "-trace", path}, args...))
+		return path
+	}
+	open := func(t *testing.T, command string, args ...string) *tab {
+		return openTab(t, browser,
+			startPage(t, dir, append([]string{command, "-no-browser"}, args...)...))
+	}
 	t.Run("trace", func(t *testing.T) {
-		file := filepath.Join(work, "peterson.json")
-		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file,
-			"docs/tutorial/peterson-wrong.model"})
-		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		file := traced(t, "peterson.json", "docs/tutorial/peterson-wrong.model")
+		b := open(t, "view", file)
 		b.theme("light")
 		b.waitText(".headline", "invariant mutual_exclusion does not hold")
 		b.waitText(".columns", "Process[1]")
@@ -439,20 +459,17 @@ func TestBrowser(t *testing.T) {
 		if err := os.WriteFile(first, []byte(src), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join(work, "long.json")
-		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file, first})
+		file := traced(t, "long.json", first)
 		if err := os.Rename(first, second); err != nil {
 			t.Fatal(err)
 		}
-		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file, second))
+		b := open(t, "view", file, second)
 		b.waitText("#source .badge.failing", "fails here")
 		b.inView("#source .badge.failing", "#source .scroll")
 	})
 	t.Run("threads", func(t *testing.T) {
-		file := filepath.Join(work, "workers.json")
-		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file,
-			"docs/explore/workers.model"})
-		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		file := traced(t, "workers.json", "docs/explore/workers.model")
+		b := open(t, "view", file)
 		b.theme("light")
 		b.size(1280, 720)
 		b.waitText(".headline", "an update was lost")
@@ -461,9 +478,9 @@ func TestBrowser(t *testing.T) {
 		b.wait("document.querySelector('.foldedcolumn')", "columns are folded")
 		b.inView(".row.current .cell", "#steps")
 		b.waitText(".row.current.violation .gutter", "➜")
-		b.wait("document.querySelectorAll('.overview .failureline').length === 1 && "+
-			"document.querySelector('.overview .switchline').getAttribute('d').split('M').length > 5",
-			"the overview shows the failure and the switches")
+		b.waitCount(".overview .failureline", 1, "the overview shows the failure")
+		b.wait("document.querySelector('.overview .switchline').getAttribute('d').match(/M/g)?."+
+			"length > 4", "the overview shows the switches")
 		b.picture("threads")
 		b.theme("dark")
 		b.picture("threads-dark")
@@ -471,9 +488,9 @@ func TestBrowser(t *testing.T) {
 		// Unfolded, the grid is wider than the window, and scrolls sideways with the steps.
 		b.click("#threads")
 		b.pick("#idle", "show")
-		b.wait("!document.querySelector('.foldedcolumn') && "+
-			"document.querySelector('#steps').scrollWidth > document.querySelector('#steps').clientWidth",
-			"all columns are there")
+		b.waitCount(".foldedcolumn", 0, "all columns are there")
+		b.wait("(e => e.scrollWidth > e.clientWidth)(document.querySelector('#steps'))",
+			"they are wider than the window")
 		for range 2 {
 			b.press(kb.Home)
 			b.press("F") // every step
@@ -483,32 +500,26 @@ func TestBrowser(t *testing.T) {
 			}
 		}
 		// A pinned column stays at the left, a hidden one goes, and all of it by keyboard.
-		b.run("document.querySelector('#pin-11').focus()")
-		b.do(chromedp.KeyEvent(kb.Enter))
+		b.pressAt("#pin-11", kb.Enter)
 		b.waitText(".column.pinned", "Worker[11]")
 		b.wait("document.activeElement.id === 'pin-11'", "the focus stays at the button")
 		b.run("document.querySelector('#steps').scrollLeft = 300")
 		b.inView(".column.pinned", "#steps")
-		b.run("document.querySelector('#show-3').focus()")
-		b.do(chromedp.KeyEvent(" "))
+		b.pressAt("#show-3", " ")
 		b.waitText("#threads", "1 hidden")
-		b.wait("![...document.querySelectorAll('.column')].some(c => c.textContent === 'Worker[3]')",
-			"the hidden column is gone")
-		b.wait("[...document.querySelectorAll('.column')].findIndex(c => c.textContent === "+
-			"'Worker[1]') === 2", "the order of columns")
+		columns := "[...document.querySelectorAll('.column')].map(c => c.textContent)"
+		b.wait("!"+columns+".includes('Worker[3]')", "the hidden column is gone")
+		b.wait(columns+".indexOf('Worker[1]') === 2", "the order of columns")
 		b.run("document.querySelector('#down-0').click()")
-		b.wait("[...document.querySelectorAll('.column')].findIndex(c => c.textContent === "+
-			"'Worker[1]') === 1", "Worker[1] is before Worker[0]")
+		b.wait(columns+".indexOf('Worker[1]') === 1", "Worker[1] is before Worker[0]")
 		b.accessible("the list of threads")
 		b.do(chromedp.KeyEvent(kb.Escape))
 		b.size(400, 860)
 		b.picture("threads-narrow")
 	})
 	t.Run("long", func(t *testing.T) {
-		file := filepath.Join(work, "pipeline.json")
-		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file,
-			"docs/explore/pipeline.model"})
-		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		file := traced(t, "pipeline.json", "docs/explore/pipeline.model")
+		b := open(t, "view", file)
 		b.theme("light")
 		b.size(1100, 640)
 		b.waitText(".headline", "the sum is reached")
@@ -555,8 +566,7 @@ func TestBrowser(t *testing.T) {
 		b.waitText(".row.fold.current", "times more")
 	})
 	t.Run("by hand", func(t *testing.T) {
-		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
-			"docs/tutorial/counter.model"))
+		b := open(t, "explore", "docs/tutorial/counter.model")
 		b.waitText("#moves", "Counter[0]")
 		b.waitText("#where", "the beginning")
 		b.click(`.move[data-thread="Counter[0]"]`)
@@ -607,8 +617,7 @@ func TestBrowser(t *testing.T) {
 	})
 	t.Run("search", func(t *testing.T) {
 		// It takes long enough to be stopped, on any machine.
-		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "N=14",
-			"benchmarks/philosophers.model"))
+		b := open(t, "explore", "-D", "N=14", "benchmarks/philosophers.model")
 		b.click("#tab-search")
 		b.waitText("#status", "choose one and press start")
 		b.pick("#kind", "none")
@@ -635,8 +644,7 @@ func TestBrowser(t *testing.T) {
 		b.click("#start")
 		b.waitText("#message", "-json has no effect in a search started from the page")
 		// With so large an N the robots meet where they should not.
-		b = openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "R=3", "-D",
-			"N=28", "benchmarks/robots.model"))
+		b = open(t, "explore", "-D", "R=3", "-D", "N=28", "benchmarks/robots.model")
 		b.click("#tab-search")
 		b.pick("#kind", "cartesian")
 		b.click("#start")
@@ -646,8 +654,7 @@ func TestBrowser(t *testing.T) {
 		b.picture("search-narrow")
 	})
 	t.Run("graph", func(t *testing.T) {
-		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
-			"docs/tutorial/peterson.model"))
+		b := open(t, "explore", "docs/tutorial/peterson.model")
 		b.click("#tab-graph")
 		b.waitText("#stats", "cartesian covers 13 of")
 		b.click(`#canvas [data-node="3"]`)
@@ -667,8 +674,7 @@ func TestBrowser(t *testing.T) {
 		b.waitText("#status", "auto: ✓ no violation; everything was covered")
 	})
 	t.Run("large graph", func(t *testing.T) {
-		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
-			"docs/explore/turns.model"))
+		b := open(t, "explore", "docs/explore/turns.model")
 		b.theme("light")
 		b.size(1280, 720)
 		b.click("#tab-graph")
@@ -684,12 +690,11 @@ func TestBrowser(t *testing.T) {
 			"the path to a violation is drawn")
 		b.picture("graph-large")
 		many := value[int](b, "document.querySelectorAll('#canvas .many').length")
-		b.run("document.querySelector('#canvas .many').dispatchEvent(new MouseEvent('click'))")
-		b.wait(fmt.Sprintf("document.querySelectorAll('#canvas .many').length === %d", many-1),
-			"a layer opens")
-		b.run("document.querySelector('#canvas .layerlabel').dispatchEvent(new MouseEvent('click'))")
-		b.wait(fmt.Sprintf("document.querySelectorAll('#canvas .many').length === %d", many),
-			"and closes")
+		clickOn := "document.querySelector(%q).dispatchEvent(new MouseEvent('click'))"
+		b.run(fmt.Sprintf(clickOn, "#canvas .many"))
+		b.waitCount("#canvas .many", many-1, "a layer opens")
+		b.run(fmt.Sprintf(clickOn, "#canvas .layerlabel"))
+		b.waitCount("#canvas .many", many, "and closes")
 		// Without all that, the page says that the picture does not help.
 		b.click("#collapse")
 		b.waitText("#advice", "shows little")
@@ -700,17 +705,16 @@ func TestBrowser(t *testing.T) {
 		b.inView("#canvas .selected", "#canvas")
 		b.pick("#by", value[string](b, "[...document.querySelector('#by').options].find(o => "+
 			"o.textContent.startsWith('turn ')).value"))
-		b.wait("document.querySelectorAll('#canvas .many').length === 3", "three values, three marks")
+		b.waitCount("#canvas .many", 3, "three values, three marks")
 		b.picture("graph-clusters")
 		b.pick("#by", "nothing")
 		b.enter("#find", "turn = 2, place[0] = 1")
 		b.wait("/^[1-9][0-9,]* states$/.test(document.querySelector('#findhits').textContent)",
 			"states are found")
-		b.run("document.querySelector('#find').focus()")
-		b.do(chromedp.KeyEvent(kb.Enter))
+		b.pressAt("#find", kb.Enter)
 		b.waitText("#detail h2", "STATE") // small capitals
 		b.press("l")
-		b.wait("document.querySelectorAll('#list tbody tr').length === 200", "the list of those")
+		b.waitCount("#list tbody tr", 200, "the list of those")
 		b.picture("graph-list")
 		b.click("#morestates")
 		b.wait("document.querySelectorAll('#list tbody tr').length > 200", "more of them")
@@ -719,30 +723,26 @@ func TestBrowser(t *testing.T) {
 		b.enter("#find", "")
 		b.press("s")
 		b.waitText("#detail h2", "STATE 1: INITIAL")
-		b.run("document.querySelector('#nexts button').focus()")
-		b.do(chromedp.KeyEvent(kb.Enter))
+		b.pressAt("#nexts button", kb.Enter)
 		b.waitText("#detail h2", "AT DEPTH 1")
 	})
 	t.Run("unfolding", func(t *testing.T) {
-		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
-			"docs/tutorial/counter.model"))
+		b := open(t, "explore", "docs/tutorial/counter.model")
 		b.theme("light")
 		b.click("#tab-prefix")
 		b.waitText("#prefixstats", "The complete prefix: 22 events, 3 of them cut-off, 38 "+
 			"conditions.")
-		b.wait("document.querySelectorAll('#prefixcanvas .event').length === 22 && "+
-			"document.querySelectorAll('#prefixcanvas .event.cutoff').length === 3 && "+
-			"document.querySelectorAll('#prefixcanvas .event.bad').length === 2",
-			"events are drawn")
-		b.wait("document.querySelectorAll('#prefixcanvas .cond').length === 38 && "+
-			"document.querySelector('#prefixcanvas .arc.read') && "+
-			"document.querySelector('#prefixcanvas .arc.after')", "conditions and lines are drawn")
+		b.waitCount("#prefixcanvas .event", 22, "events are drawn")
+		b.waitCount("#prefixcanvas .event.cutoff", 3, "cut-off events are drawn")
+		b.waitCount("#prefixcanvas .event.bad", 2, "violations are drawn")
+		b.waitCount("#prefixcanvas .cond", 38, "conditions are drawn")
+		b.wait("document.querySelector('#prefixcanvas .arc.read') && "+
+			"document.querySelector('#prefixcanvas .arc.after')", "lines are drawn")
 		b.press("0") // all of it
 		b.click("#prefixcanvas [data-event='20']")
 		b.waitText("#prefixdetail", "an update was lost")
-		b.wait("document.querySelectorAll('.event.past').length === 5 && "+
-			"document.querySelectorAll('.event.apart').length === 16",
-			"what happened before stands out")
+		b.waitCount(".event.past", 5, "what happened before stands out")
+		b.waitCount(".event.apart", 16, "the other events are faint")
 		b.size(940, 520)
 		b.picture("unfolding")
 		b.theme("dark")
@@ -757,8 +757,7 @@ func TestBrowser(t *testing.T) {
 		b.waitText("#where", "step 6 of 6")
 		b.waitText(".row.violation", "an update was lost")
 		// What a model says is text, also here; and Promela has no unfolding.
-		b = openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
-			"benchmarks/promela/indexer.pml"))
+		b = open(t, "explore", "benchmarks/promela/indexer.pml")
 		b.waitText("#tabs", "State graph")
 		b.wait("!document.querySelector('#tab-prefix')", "no unfolding is offered")
 	})
@@ -770,9 +769,8 @@ func TestBrowser(t *testing.T) {
 		if err := os.WriteFile(model, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join(work, "print.json")
-		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file, model})
-		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		file := traced(t, "print.json", model)
+		b := open(t, "view", file)
 		b.waitText("#steps .effect", "<b>T 1 saw 0")
 		b.press(kb.End)
 		b.waitText(".row.violation", "<script>document.title='bad'</script>")
@@ -782,7 +780,7 @@ func TestBrowser(t *testing.T) {
 		if err := os.Remove(model); err != nil {
 			t.Fatal(err)
 		}
-		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b = open(t, "view", file)
 		b.waitText(".headline .note", "Showing only the contents of the file")
 		b.waitText("#steps .effect", "<b>T 1 saw 0")
 		b.wait("document.title !== 'bad' && !document.querySelector('#steps b, #steps script')",
@@ -791,7 +789,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("lasso", func(t *testing.T) {
 		file := keep("lasso.json", "run", "-json", "-workers", "1", "-ltl", "all", "-D", "WAVES=1",
 			"benchmarks/mattern.model")
-		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b := open(t, "view", file)
 		b.waitText(".headline", "does not hold")
 		b.wait("document.querySelector('.loop, .looptext')", "the loop is drawn")
 		b.press(kb.End)
@@ -799,11 +797,9 @@ func TestBrowser(t *testing.T) {
 		b.picture("lasso")
 	})
 	t.Run("messages", func(t *testing.T) {
-		file := filepath.Join(work, "mailbox.json")
-		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-D", "REUSE=true", "-trace", file,
-			"docs/explore/mailbox.model"})
+		file := traced(t, "mailbox.json", "-D", "REUSE=true", "docs/explore/mailbox.model")
 		// The file has the constant.
-		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b := open(t, "view", file)
 		b.waitText(".headline", "both have the same ticket")
 		b.wait("document.querySelectorAll('.message').length >= 4", "each message is an arrow")
 		b.waitText("#steps", "send 1 to ask (2 of 2)")
@@ -811,7 +807,7 @@ func TestBrowser(t *testing.T) {
 		b.waitText(".row.violation", "both have the same ticket")
 		b.picture("messages")
 		// With another constant it is another model: only the file is shown, and why.
-		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=false", file))
+		b = open(t, "view", "-D", "REUSE=false", file)
 		b.waitText(".headline .note", "Showing only the contents of the file")
 		b.wait("document.querySelectorAll('.message').length >= 4", "each message is an arrow")
 	})
@@ -829,8 +825,7 @@ func TestBrowser(t *testing.T) {
 		b.waitText("#moves", "No thread is enabled here")
 		b.press(kb.Home)
 		b.enter("#filter", "send")
-		b.run("document.querySelector('#filter').focus()")
-		b.do(chromedp.KeyEvent(kb.Enter))
+		b.pressAt("#filter", kb.Enter)
 		b.waitText(".row.current", "send \"one\" to Sub.C")
 		b.wait("document.querySelector('.messagetext').textContent === '\"one\"'",
 			"the message stands at its arrow")
@@ -853,9 +848,9 @@ func TestBrowser(t *testing.T) {
 	t.Run("recorded", func(t *testing.T) {
 		file := keep("detect.json", "detect", "-json", "-q", "-poss",
 			"exists i < j: i.crit && j.crit", "detect/benchmarks/mutex/testdata/majority.log")
-		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b := open(t, "view", file)
 		b.wait("document.querySelector('.row')", "events are shown")
-		b.wait("document.querySelectorAll('.message').length > 0", "messages are drawn")
+		b.wait("document.querySelector('.message')", "messages are drawn")
 		b.picture("recorded")
 	})
 }
