@@ -101,16 +101,16 @@ func makeOverlay(goroot, version, goarch, cache string) (string, error) {
 	return file, nil
 }
 
-// withCheck returns an overlay in dir that replaces package check, too, if the tests import it:
+// withCheck returns an overlay in dir that also replaces package check, if the tests import it:
 // under our scheduler they need nothing that explores.
 func withCheck(ctx context.Context, o BuildOptions, overlay, dir string) (string, error) {
 	out, err := goCommand(ctx, o, "list", "-deps", "-test", "-f",
-		`{{if eq .ImportPath "`+std.Check+`"}}{{.Dir}}{{range .GoFiles}} {{.}}{{end}}{{end}}`,
+		`{{if eq .ImportPath "`+std.Check+`"}}{{.Dir}}{{range .GoFiles}}{{"\n"}}{{.}}{{end}}{{end}}`,
 		o.Package)
 	if err != nil {
 		return "", err
 	}
-	place, files, ok := strings.Cut(strings.TrimSpace(string(out)), " ")
+	place, files, ok := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if !ok {
 		return overlay, nil
 	}

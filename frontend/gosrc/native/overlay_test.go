@@ -1,11 +1,17 @@
 package native
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"cpor/frontend/gosrc/std"
 )
 
 var goroots = flag.String("goroots", "", "further Go distributions whose files the rules are "+
@@ -54,5 +60,41 @@ func TestMissing(t *testing.T) {
 	if want := "package a; import \"unsafe\"\n\nconst c = 2\n\nfunc here() { _ = " +
 		"unsafe.Pointer(nil); \n}\n"; err != nil || string(text) != want {
 		t.Errorf("%q, %v, want %q", text, err, want)
+	}
+}
+
+// TestWithCheck: package check is found in a folder whose name has spaces, and the files of it that
+// explored tests share stay.
+func TestWithCheck(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a folder")
+	write := func(name, text string) string {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777),
+			os.WriteFile(name, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	module := strings.TrimSuffix(std.Check, "/check")
+	write("go.mod", "module "+module+"\n\ngo 1.25\n")
+	write("a_test.go", "package a\n\nimport _ \""+std.Check+"\"\n")
+	shared := write("check/linearizable.go", "package check\n")
+	replaced := write("check/real.go", "package check\n")
+	empty := write("empty.json", `{"Replace": {}}`)
+	file, err := withCheck(t.Context(), BuildOptions{Package: ".", Dir: dir}, empty, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	var all struct{ Replace map[string]string }
+	if err := errors.Join(err, json.Unmarshal(text, &all)); err != nil {
+		t.Fatal(err)
+	}
+	if to, ok := all.Replace[replaced]; !ok || to != "" {
+		t.Errorf("%s stays: %s", replaced, text)
+	}
+	if _, ok := all.Replace[shared]; ok || len(all.Replace) != 2 {
+		t.Errorf("want two files replaced, but not %s: %s", shared, text)
 	}
 }
