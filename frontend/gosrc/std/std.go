@@ -37,7 +37,8 @@ const Check = "cpor/check"
 // Shared reports whether a file of Check is also that of explored tests: they get its other
 // declarations from us.
 func Shared(name string) bool {
-	return name == "linearizable.go" || name == "history.go" || name == "scenario.go"
+	return slices.Contains([]string{"config.go", "history.go", "linearizable.go",
+		"scenario.go"}, name)
 }
 
 // checkFolder holds our files of Check, whatever the module is called.
