@@ -25,7 +25,7 @@ type command struct {
 // commands returns the sub-commands in the order of the help. It is a function
 // because help is one of them and lists them all.
 func commands() []*command {
-	return append([]*command{
+	return slices.Concat([]*command{
 		{name: "run", summary: "search a model for violations", run: runCommand},
 		{name: "resume", summary: "resume a search from its checkpoint", run: resumeCommand},
 		{name: "check", summary: "report mistakes in a model without searching it",
@@ -33,13 +33,12 @@ func commands() []*command {
 		{name: "fmt", summary: "format models as gofmt does Go programs", run: fmtCommand},
 		{name: "simulate", summary: "run one execution, at random or step by step",
 			run: simulateCommand},
-	}, append(slices.Concat(pages, goTests, elsewhere, recorded),
-		&command{name: "completion", summary: "print a shell completion script",
-			run: completionCommand},
-		&command{name: "man", summary: "print the manual page", run: manCommand},
-		&command{name: "help", summary: "print help", run: helpCommand},
-		&command{name: "version", summary: "print the version of cpor", run: versionCommand},
-	)...)
+	}, pages, goTests, elsewhere, recorded, []*command{
+		{name: "completion", summary: "print a shell completion script", run: completionCommand},
+		{name: "man", summary: "print the manual page", run: manCommand},
+		{name: "help", summary: "print help", run: helpCommand},
+		{name: "version", summary: "print the version of cpor", run: versionCommand},
+	})
 }
 
 func dispatch(e *env, args []string) int {

@@ -4,8 +4,8 @@
 //
 //	go run ./internal/release -version v1.2.0 -out dist linux/amd64 darwin/arm64
 //
-// It writes the archives itself, with the standard library: what release tools do beside that,
-// such as publishing, is not wanted here, and they need some hundred packages for it.
+// It writes the archives itself, with the standard library: release tools also publish, which
+// is not wanted here, and need some hundred packages for that.
 package main
 
 import (
