@@ -104,10 +104,6 @@ func (s *session) key(p *gosrc.Package, tests []gosrc.TestFunc) string {
 	})
 	slices.Sort(env)
 	fmt.Fprintf(h, "%q\n", env)
-	if c.modFile != "" {
-		text, err := os.ReadFile(filepath.Join(c.dir, c.modFile))
-		fmt.Fprintf(h, "%q %v\n", text, err)
-	}
 	newest, err := p.Inputs(h)
 	if err != nil || !newest.Before(s.kept.begun) {
 		return ""
