@@ -26,7 +26,7 @@ const (
 	searchTransitions = 500_000
 	searchStates      = 1 << 17
 	searchWords       = 1 << 22 // of the states that wait to be expanded
-	// nearStates bounds the states of the search around a trace.
+	// nearStates bounds the states of the searches around all traces.
 	nearStates = 1 << 16
 )
 
@@ -103,7 +103,7 @@ func Shorten(sys system.System, ts []*Trace, o Shortening) []Short {
 		out[i] = Short{t, Local}
 		near := &shortener{sys: sys, o: o, obs: z.obs, m: z.m, fixed: z.fixed, scale: z.scale,
 			goals: []goal{z.goal(t)}}
-		near.breadthFirst(nearStates/z.scale, t)
+		near.breadthFirst(nearStates/z.scale/len(ts), t)
 		if f := near.goals[0].found; f != nil && (len(f.Steps) < len(t.Steps) ||
 			len(f.Steps) == len(t.Steps) && f.Switches() < t.Switches()) {
 			out[i].Trace = f
