@@ -10,12 +10,16 @@ import (
 // Some constructs ask about all processes. Their accesses say what they have seen, so that two
 // steps that do not conflict commute as elsewhere:
 //
-//   - timeout. A process that waits because another one can move reads where that is, and what its
-//     guards read: as long as nobody changes these, it waits. Where no process can move, a step
-//     that needs timeout reads that of all processes. The same holds for enabled(p) and process p.
+//   - timeout. A process that waits because another one can move reads where the first such process
+//     and those before it are, and what their guards read: as long as nobody changes these, it
+//     waits. It would wait as long as the first such process can move, whatever those before it do.
+//     But if one of these could move later, the accesses would be different ones, although nothing
+//     that was read has changed. Where no process can move, a step that needs timeout reads that of
+//     all processes. The same holds for enabled(p) and process p.
 //   - Priorities, if none changes. A process that waits because one of higher priority can move
-//     reads that of it. Another one reads that of all processes of higher priority, and a location
-//     that births and deaths of processes write, but for those of the lowest priority.
+//     reads that of the first such process and of those before it. Another one reads that of all
+//     processes of higher priority, and a location that births and deaths of processes write, but
+//     for those of the lowest priority.
 //   - trace and notrace. An event, a send or receive of a channel that the assertion names, writes
 //     the place of the assertion's automaton. A process that is blocked at its end or at an end
 //     label reads it, because it may stay there only if the automaton may.

@@ -706,7 +706,7 @@ func (m *Machine) otherMoves() bool {
 }
 
 // someEnabled reports whether one of some processes can take a step. It shows what decides that:
-// where the first one is that can, and what its guards read; or that of all.
+// where the processes up to the first one that can are, and what their guards read.
 func (m *Machine) someEnabled(of func(u int) bool) bool {
 	before := len(m.acc)
 	if sabotage.Is("timeout/blind") {
@@ -717,15 +717,9 @@ func (m *Machine) someEnabled(of func(u int) bool) bool {
 			continue
 		}
 		m.touch(m.sys.locControl(u), false)
-		if !m.enabled(u) {
-			continue
+		if m.enabled(u) {
+			return true
 		}
-		if m.track {
-			m.acc = m.acc[:before]
-			m.touch(m.sys.locControl(u), false)
-			m.enabled(u)
-		}
-		return true
 	}
 	m.touch(m.sys.locProcesses(), false)
 	return false
@@ -760,11 +754,6 @@ func (m *Machine) outranked(t int) bool {
 		m.collect()
 		if len(m.opts) == 0 {
 			continue
-		}
-		if m.track {
-			m.acc = m.acc[:before]
-			m.touch(m.sys.locControl(u), false)
-			m.collect()
 		}
 		if sabotage.Is("priority/blind") {
 			m.acc = m.acc[:before]
