@@ -127,6 +127,22 @@ func (p *Program) Patient() (*Program, error) {
 	return p.again(e)
 }
 
+// ManyReadings is how often a goroutine reads the clock in one place before time passes for it,
+// where a loop that calls time.Now is not taken for one that waits.
+const ManyReadings = 10_000
+
+// Hurried reports whether time has passed only because a loop has read the clock several times. A
+// test that fails then may have measured how long a loop takes that does not wait at all.
+func (p *Program) Hurried() bool { return p.how.Readings == 0 && p.Waited() }
+
+// Steady returns the same program; time passes for a loop only if it reads the clock more than
+// [ManyReadings] times.
+func (p *Program) Steady() (*Program, error) {
+	e := p.how
+	e.Readings = ManyReadings
+	return p.again(e)
+}
+
 // WithoutSlow returns the same program; executions end quietly where the test calls
 // t.Error or t.Fatal.
 func (p *Program) WithoutSlow() (*Program, error) {
@@ -240,8 +256,8 @@ func (e Explore) options() (machine.Options, error) {
 		return machine.Options{}, err
 	}
 	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks,
-		Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Patient: e.Patient, Short: e.Short,
-		Draws: e.Draws, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms,
+		Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Patient: e.Patient,
+		Readings: e.Readings, Short: e.Short, Draws: e.Draws, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms,
 		Chosen: chosen, Halted: e.Halted, MaxMemory: e.MaxMemory, Seen: e.Seen}, nil
 }
 

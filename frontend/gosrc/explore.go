@@ -74,6 +74,9 @@ type Explore struct {
 	// Patient lets time pass only when no other goroutine can run where the test function, or
 	// that of a subtest, calls time.Sleep in a _test.go file. Other timers are as Time says.
 	Patient bool `json:",omitempty"`
+	// Readings is how often a goroutine reads the clock in one place before time passes for it;
+	// 0: 16. See [Program.Steady].
+	Readings int `json:",omitempty"`
 	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.
 	NoFailed bool `json:",omitempty"`
 	// Alarms is how many timers may fire, including sleeps and time-outs, before an execution

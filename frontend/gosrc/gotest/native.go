@@ -30,7 +30,13 @@ type NativeSystem struct {
 	names replay.Names
 	test  string
 	text  string
+	// readings is Native.Readings.
+	readings int
 }
+
+// Readings returns how often a goroutine reads the clock in one place before time passes for it;
+// 0: as by default.
+func (s *NativeSystem) Readings() int { return s.readings }
 
 // Scenario returns the scenario of package check that the test runs; empty if there is none.
 func (s *NativeSystem) Scenario() string { return s.text }
@@ -46,6 +52,8 @@ type Native struct {
 	// Time and NoLeaks are as in gosrc.Explore.
 	Time    gosrc.Time
 	NoLeaks bool
+	// Readings is as in gosrc.Explore.
+	Readings int
 
 	text string // the scenario
 }
@@ -78,7 +86,7 @@ const stores = "-machine interpreted can store states"
 // A test that calls check.Linearizable is explored again for each scenario.
 func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 	start := cmp.Or(o.Start, time.Now())
-	res, said, err := runNative(ctx, n, o)
+	res, said, err := steadily(ctx, n, o)
 	var described []string
 	for line := range strings.Lines(said) {
 		if d, ok := strings.CutPrefix(line, "cpor explores scenarios: "); ok {
@@ -104,7 +112,7 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 				if all > 0 {
 					o.Timeout = max(time.Millisecond, all-time.Since(begin))
 				}
-				r, _, err := runNative(ctx, m, o)
+				r, _, err := steadily(ctx, m, o)
 				if err != nil {
 					return nil, err
 				}
@@ -120,7 +128,41 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 		})
 }
 
-// runNative is RunNative without scenarios; said is what the first execution has printed.
+// steadily is RunNative without scenarios; said is what the first execution has printed. Like
+// [Run], it explores a test anew that fails because time has passed for a loop which reads the
+// clock.
+func steadily(ctx context.Context, n Native, o Options) (res *Result, said string, err error) {
+	start := cmp.Or(o.Start, time.Now())
+	res, said, err = runNative(ctx, n, o)
+	if err != nil || res.Failure == nil || res.Failure.Kind != Failed ||
+		n.Time != "" && n.Time != gosrc.AutoTime || !slices.Contains(res.Fixed, machine.Waits) {
+		return res, said, err
+	}
+	n.Readings = gosrc.ManyReadings
+	if o.asked = cmp.Or(o.asked, o.Timeout); o.Timeout > 0 {
+		o.Timeout, o.Start = max(time.Millisecond, o.Timeout-time.Since(start)), time.Time{}
+	}
+	again, said, err := runNative(ctx, n, o)
+	if err != nil {
+		res.Release()
+		return nil, said, err
+	}
+	again.Samples += res.Samples
+	again.Runs += res.Runs
+	again.Tests = union(res.Tests, again.Tests)
+	again.Duration = time.Since(start)
+	if again.Failure != nil || again.Slow != nil || again.Once != nil {
+		res.Release()
+		return again, said, nil
+	}
+	again.Slow, again.Native = res.Failure, res.Native
+	again.Slow.Note = cmp.Or(again.Slow.Note, readings)
+	first, second := res.Release, again.Release
+	again.Release = func() { first(); second() }
+	return again, said, nil
+}
+
+// runNative is steadily without that; said is what the first execution has printed.
 func runNative(ctx context.Context, n Native, o Options) (res *Result, said string, err error) {
 	r := &nativeRun{n: n, o: o, start: o.Start, res: &Result{}}
 	if r.start.IsZero() {
@@ -151,8 +193,12 @@ func runNative(ctx context.Context, n Native, o Options) (res *Result, said stri
 			}
 		})
 	})()
+	steps := nativeSteps
+	if n.Readings > 0 {
+		steps *= 20 // loops that read the clock may have several thousand rounds
+	}
 	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{
-		Processes: max(1, o.Workers) + 1, MaxSteps: nativeSteps})
+		Processes: max(1, o.Workers) + 1, MaxSteps: steps, Readings: n.Readings})
 	if err != nil {
 		stop()
 		res, err = r.ended(ctx, err)
@@ -488,7 +534,7 @@ func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.V
 }
 
 func (r *nativeRun) system(sys *replay.System) *NativeSystem {
-	return &NativeSystem{sys, r.n.Names, r.n.Test, r.n.text}
+	return &NativeSystem{sys, r.n.Names, r.n.Test, r.n.text, r.n.Readings}
 }
 
 // dpor searches a view by optimal dynamic reduction.
@@ -656,12 +702,12 @@ func (s *NativeSystem) ThreadNames(n int) [][2]int32 {
 // be closed.
 func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*NativeSystem,
 	*Failure, error) {
-	sys, err := replay.New(ctx, n.Open, n.Names, replay.Options{})
+	sys, err := replay.New(ctx, n.Open, n.Names, replay.Options{Readings: n.Readings})
 	if err != nil {
 		return nil, nil, err
 	}
 	v := replay.View{NoLeaks: n.NoLeaks}
-	s := &NativeSystem{sys.With(v), n.Names, n.Test, n.text}
+	s := &NativeSystem{sys.With(v), n.Names, n.Test, n.text, n.Readings}
 	if k := FailureKind(kind); k == Deadlock || k == Leak {
 		t.Violation = &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
 	}

@@ -25,14 +25,16 @@ import (
 	"cpor/workers"
 )
 
-// Run explores a program. With [gosrc.AutoTime] three kinds of failures that need time to pass
-// while somebody could run may be the fault of a test that does not wait long enough:
+// Run explores a program. With [gosrc.AutoTime] these failures may be the fault of a test that
+// does not wait long enough, or that measures how long a computation takes:
 //
 //   - any failure that needs a time.Sleep of the test itself to end early. It counts if it is found
 //     as well when those sleeps, and only those, end when nobody else can run;
 //   - t.Error and t.Fatal, which may be a time-out of the test itself that expires too early, and
 //     a panic of the test behind a time-out that it has set. They count if they are found as well
-//     when time passes only when nobody can run.
+//     when time passes only when nobody can run;
+//   - t.Error and t.Fatal where time has passed because a loop has read the clock again and again.
+//     They count if they are found as well when such a loop may read it [gosrc.ManyReadings] times.
 //
 // Otherwise the result's Slow tells of it, and the search goes on without it.
 //
@@ -57,6 +59,9 @@ func judged(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 	switch {
 	case slow.Slept.Func != "":
 		ways, run = []func() (*gosrc.Program, error){p.Patient}, judged
+	case slow.Kind == Failed && p.Hurried():
+		ways, run = []func() (*gosrc.Program, error){p.Steady}, judged
+		slow.Note = cmp.Or(slow.Note, readings)
 	case !slow.late && (slow.Kind != Failed || slow.Note == ""):
 		return res, nil
 	}
@@ -95,6 +100,9 @@ func judged(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 	}
 	return res, nil
 }
+
+// readings is the note of a failure that may need time to pass for a loop.
+const readings = "it needs time to pass while a loop reads the clock"
 
 // union is what is known of the tests of two explorations of the same program.
 func union(a, b []machine.TestRun) []machine.TestRun {

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"crypto/md5"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -1172,7 +1173,8 @@ func (g *goroutine) setsTimeout() bool {
 	return tests && timeout
 }
 
-// patience is how often a goroutine reads the clock at one place before time passes for it.
+// patience is how often a goroutine reads the clock at one place before time passes for it, unless
+// [Options.Readings] says otherwise.
 const patience = 16
 
 // looksAround reports whether an instruction only reads the clock or an atomic word.
@@ -1209,13 +1211,14 @@ func (m *Machine) waitsForClock(g *goroutine) {
 	if at := g.userToken(); at != g.clockAt {
 		g.clockAt, g.reads = at, 0
 	}
-	if g.reads++; g.reads <= patience {
+	most := int32(cmp.Or(m.sys.o.Readings, patience))
+	if g.reads++; g.reads <= most {
 		return
 	}
 	m.sys.waited.Store(true)
-	jump := int64(1) << min(g.reads-patience, 44)
+	jump := int64(1) << min(g.reads-most, 44)
 	if g.busy {
-		jump, g.reads, g.busy = int64(time.Microsecond), patience, false
+		jump, g.reads, g.busy = int64(time.Microsecond), most, false
 	}
 	if m.now < math.MaxInt64/2 {
 		m.touch(m.loc(locName{kind: clockLoc}), true)

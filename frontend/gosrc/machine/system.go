@@ -39,6 +39,9 @@ type Options struct {
 	Idle bool
 	// Patient is Idle for the sleeps of the test itself, see [Machine.testSleeps].
 	Patient bool
+	// Readings is how often a goroutine reads the clock in one place before time passes for
+	// it; 0: 16.
+	Readings int
 	// NoFailed ends an execution quietly where the test fails, and where it panics when
 	// its own time-out has expired.
 	NoFailed bool
@@ -403,6 +406,9 @@ func (s *System) GaveUp() string {
 	return s.gaveUp
 }
 
+// Waits is what [System.Fixed] says if time has passed for a loop that reads the clock.
+const Waits = "how often a loop reads the clock before time passes"
+
 // Fixed names the choices of the run time of which only one alternative was explored.
 func (s *System) Fixed() []string {
 	var f []string
@@ -419,10 +425,13 @@ func (s *System) Fixed() []string {
 		f = append(f, "when a goroutine that has nothing left to do is gone (at once)")
 	}
 	if s.waited.Load() {
-		f = append(f, "how often a loop reads the clock before time passes")
+		f = append(f, Waits)
 	}
 	return f
 }
+
+// Waited reports whether time has passed for a loop that reads the clock.
+func (s *System) Waited() bool { return s.waited.Load() }
 
 // Timed reports whether an alarm has gone off.
 func (s *System) Timed() bool { return s.timed.Load() }

@@ -209,6 +209,9 @@ type Policy struct {
 	// Known is how many of the first steps are known to the caller: of them only Choice, Op, Now
 	// and Hash are reported, and After is that of all threads behind the last one.
 	Known int
+	// Readings is how often a goroutine reads the clock in one place before time passes for it;
+	// 0: 16.
+	Readings int
 	// Quiet lets time pass only when nobody else can run, and nothing comes from outside.
 	Quiet bool
 	// Brief leaves out the accesses and what changes with each step: Steps have only

@@ -2,6 +2,7 @@ package native
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -28,7 +29,7 @@ import (
 //
 //	command   = flags choices maxsteps policy seed:long depth length
 //	            epoch:long object:long offset:long   the access of cmdWatch, whose stack is wanted
-//	            memory:long known 0 0 0 0 0 0 0
+//	            memory:long known readings 0 0 0 0 0 0
 //	            {choice}                              as many as it says
 //	choice    = key:long alternative:long             key: of a thread, the same in all executions
 //	execution = {record} (End | Died)
@@ -304,6 +305,7 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 	limit := p.limits.Memory / 6
 	c[14], c[15] = uint32(limit), uint32(limit>>32)
 	c[16] = uint32(min(pol.Known, len(prefix)))
+	c[17] = uint32(cmp.Or(pol.Readings, 16))
 	p.buf = p.buf[:0]
 	for _, v := range c {
 		p.buf = binary.LittleEndian.AppendUint32(p.buf, v)

@@ -156,7 +156,8 @@ func (s *session) replayNative(w io.Writer, doc *Saved) error {
 	scenario := strings.Join(doc.Explore.Scenarios, "")
 	sys, f, err := gotest.RepeatNative(ctx, gotest.Native{Test: doc.Test,
 		Open:  s.open(b, doc.Test, scenario),
-		Names: b, Time: doc.Explore.Time, NoLeaks: doc.Explore.NoLeaks}, doc.Trace(),
+		Names: b, Time: doc.Explore.Time, NoLeaks: doc.Explore.NoLeaks,
+		Readings: doc.Explore.Readings}, doc.Trace(),
 		doc.Failed.Kind)
 	if err != nil {
 		return fmt.Errorf("%s: the program has changed since, or other flags were given: %w",
@@ -172,8 +173,11 @@ func (s *session) how(p program) gosrc.Explore {
 		return q.Explore()
 	}
 	e := s.explore
-	if q, ok := p.(*gotest.NativeSystem); ok && q.Scenario() != "" {
-		e.Scenarios = []string{q.Scenario()}
+	if q, ok := p.(*gotest.NativeSystem); ok {
+		e.Readings = q.Readings()
+		if q.Scenario() != "" {
+			e.Scenarios = []string{q.Scenario()}
+		}
 	}
 	return e
 }

@@ -418,10 +418,10 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.details = s.relative(Describe(slowProgramOf(res), f, s.table(), s.hurry(begin)))
 	default:
 		o.summary += "; " +
-			s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it "+
-				"needs time to pass while a goroutine could run (-time any shows it)",
+			s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): %s "+
+				"(-time any shows it)",
 				lines.ReplaceAllString(strings.TrimSpace(res.Slow.Message), " "), res.Slow.Pos.File,
-				res.Slow.Pos.Line))
+				res.Slow.Pos.Line, res.Slow.Note))
 	}
 	o.subtests = subtests(o)
 	s.noteOpen(o)

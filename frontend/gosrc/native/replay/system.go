@@ -87,6 +87,7 @@ type program struct {
 type Options struct {
 	Processes int // at most so many at once; 0: one
 	MaxSteps  int // after so many free steps an execution is cut off; 0: never
+	Readings  int // native.Policy.Readings
 }
 
 // ErrEndless is the error for an execution that was cut off after Options.MaxSteps.
@@ -174,6 +175,7 @@ func (s *program) execute(prefix []native.Choice, p native.Policy,
 	if p.MaxSteps == 0 && s.o.MaxSteps > 0 {
 		p.MaxSteps = len(prefix) + s.o.MaxSteps
 	}
+	p.Readings = s.o.Readings
 	x, err := process.Run(s.ctx, prefix, p)
 	s.mode.Store(uint32(process.Mode()))
 	var diverged *native.Diverged
