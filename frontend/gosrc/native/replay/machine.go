@@ -714,6 +714,9 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 			return err
 		}
 		m.apply(ev, st.Choice)
+		if t := int(st.Thread); t < len(now) {
+			now[t].known = nil // which was behind its step before, and may not be told again
+		}
 		note(st.After)
 		if f := st.Failure; f != nil && f.Kind == raced {
 			m.noteRace(violation(f))
