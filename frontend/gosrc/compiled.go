@@ -257,7 +257,8 @@ func (e Explore) options() (machine.Options, error) {
 	}
 	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks,
 		Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Patient: e.Patient,
-		Readings: e.Readings, Short: e.Short, Draws: e.Draws, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms,
+		Readings: e.Readings, Short: e.Short, Draws: e.Draws,
+		Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms,
 		Chosen: chosen, Halted: e.Halted, MaxMemory: e.MaxMemory, Seen: e.Seen}, nil
 }
 

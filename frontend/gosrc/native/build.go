@@ -47,7 +47,7 @@ type Binary struct {
 // uninstrumented packages are not looked at for data races: their own locks are no
 // synchronization of the program.
 var uninstrumented = []string{"testing", "internal/poll", "os", "internal/godebug",
-	"internal/testlog", "syscall", "flag", "sync", "internal/sync"}
+	"internal/testlog", "syscall", "sync", "internal/sync"}
 
 // oldest is the first version of Go whose run-time the overlay fits.
 const oldest = "go1.25"

@@ -44,12 +44,16 @@
 //     same in equivalent executions. If it reads the clock in one place again and again, time
 //     passes there. In a bubble of testing/synctest an alarm goes off only when nobody there can
 //     run; the goroutines of a bubble bear a mark of ours, not that of the run-time.
+//
 //   - Map iteration, hash seeds, math/rand: each goroutine draws from a sequence of its own.
 //     A sync.Pool of the program gives back what was put into it last, those of the library
 //     keep nothing.
+//
 //   - How many goroutines there are (runtime.NumGoroutine) is a location, from the first execution
 //     on in which a test asks.
+//
 //   - Goroutines of package initializers and of TestMain: each execution starts them anew.
+//
 //   - The garbage collector: within an execution it runs when a goroutine is about to allocate
 //     and 32 MiB were allocated since the last time, while all goroutines stand. The program
 //     cannot see it: its finalizers and cleanups never run, weak pointers keep what they point to,
@@ -58,8 +62,12 @@
 //     has nothing in common with them. The collector does not run while somebody waits for the
 //     network poller, and not at places where the run-time forbids it.
 //
-// What is not: real files, sockets and processes. A system call sets [Execution.Outside], and a
-// goroutine that the network poller has woken goes on at once.
+//   - Files that are only read. What an execution sees of them is a part of the hash of a step, so
+//     executions that see different files are not equal. Files of /proc and the like, and a file
+//     that two goroutines read by one descriptor, are outside.
+//
+// What is not: sockets, processes, and files that are written. A system call sets
+// [Execution.Outside], and a goroutine that the network poller has woken goes on at once.
 //
 // # Executions begin equal
 //

@@ -279,9 +279,35 @@ func TestDiverged(t *testing.T) {
 	}
 }
 
+// TestFileChanges: an execution in which a file is not what it was is another one.
+func TestFileChanges(t *testing.T) {
+	needLong(t)
+	dir := module(t, "1.25", map[string]string{"a_test.go": various})
+	p := start(t, build(t, native.BuildOptions{Package: ".", Dir: dir}), "TestFile", native.Auto)
+	run := func() uint64 {
+		x, err := p.Run(t.Context(), nil, native.Policy{})
+		if err != nil || x.Outside != nil {
+			t.Fatal(x, err)
+		}
+		return x.Hash
+	}
+	first := run()
+	if again := run(); again != first {
+		t.Error("equal files make different executions")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a_test.go"), []byte("no"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if again := run(); again == first {
+		t.Error("different files make equal executions")
+	}
+}
+
 const various = `package a
 
 import (
+	"crypto/rand"
+	"flag"
 	"os"
 	"reflect"
 	"sync"
@@ -352,6 +378,39 @@ func TestHog(t *testing.T) {
 	}
 }
 
+func TestOpen(t *testing.T) { // it stays open
+	f, err := os.Open("a_test.go")
+	if err != nil || f.Fd() > 100 {
+		t.Fatal(f, err)
+	}
+	f.Read(make([]byte, 10))
+}
+
+func TestShare(t *testing.T) { // who reads what depends on their order
+	f, _ := os.Open("a_test.go")
+	done := make(chan bool)
+	go func() { f.Read(make([]byte, 1)); close(done) }()
+	<-done
+}
+
+func TestDraw(t *testing.T) { rand.Text() }
+
+func TestEnv(t *testing.T) {
+	if os.Getenv("CPOR_X") != "" {
+		t.Fatal("begins with it")
+	}
+	os.Setenv("CPOR_X", "1")
+}
+
+var level = flag.Int("level", 0, "")
+
+func TestFlag(t *testing.T) {
+	if *level != 0 {
+		t.Fatal("begins with", *level)
+	}
+	flag.Set("level", "1")
+}
+
 func TestReflect(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, f := range []any{func(int8, string) {}, func(int16, []string) {}} {
@@ -370,6 +429,8 @@ func TestError(t *testing.T) { t.Error("wrong", 7) }
 func TestSkip(t *testing.T)  { t.Skip("not today") }
 func TestExit(t *testing.T)  { os.Exit(3) }
 func TestFile(t *testing.T)  { os.ReadFile("a_test.go") }
+func TestWrite(t *testing.T) { os.WriteFile("b", nil, 0o666) }
+func TestProc(t *testing.T)  { os.ReadFile("/proc/self/stat") }
 func TestFatal(t *testing.T) { new(sync.Mutex).Unlock() }
 func TestKill(t *testing.T)  { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 `
@@ -434,7 +495,14 @@ func TestEnds(t *testing.T) {
 		{"TestError", native.Crashed, "wrong 7", 1, native.Repeat, false},
 		{"TestSkip", native.Skipped, "", 0, native.Repeat, false},
 		{"TestExit", native.Exited, "os.Exit(3)", 1, native.Repeat, false},
-		{"TestFile", native.Passed, "", 0, native.Repeat, true},
+		{"TestFile", native.Passed, "", 0, native.Repeat, false},
+		{"TestWrite", native.Passed, "", 0, native.Repeat, true},
+		{"TestProc", native.Passed, "", 0, native.Repeat, true},
+		{"TestOpen", native.Passed, "", 0, native.Repeat, false},
+		{"TestShare", native.Passed, "", 0, native.Repeat, true},
+		{"TestDraw", native.Passed, "", 0, native.Fork, false},
+		{"TestEnv", native.Passed, "", 0, native.Fork, false},
+		{"TestFlag", native.Passed, "", 0, native.Fork, false},
 		{"TestFatal", native.Crashed, "sync: unlock of unlocked mutex", 1, native.Repeat, false},
 	} {
 		t.Run(c.test, func(t *testing.T) {

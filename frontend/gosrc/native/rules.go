@@ -68,6 +68,15 @@ var rules = []rule{
 
 	// Outside.
 	{file: "runtime/proc.go", name: "entersyscall", code: `if cporOn { cporOutside = true }`},
+	{file: "syscall/syscall_linux.go", name: "Syscall",
+		code: `if r, e, done := cporFile(trap, a1, a2, a3, 0, 0, 0); done { if e != 0 { return ^uintptr(0), 0, Errno(e) }; return r, 0, 0 }`},
+	{file: "syscall/syscall_linux.go", name: "Syscall6",
+		code: `if r, e, done := cporFile(trap, a1, a2, a3, a4, a5, a6); done { if e != 0 { return ^uintptr(0), 0, Errno(e) }; return r, 0, 0 }`},
+	{file: "syscall/env_unix.go", name: "Setenv", code: `cporOld()`},
+	{file: "syscall/env_unix.go", name: "Unsetenv", code: `cporOld()`},
+	{file: "syscall/env_unix.go", name: "Clearenv", code: `cporOld()`},
+	{file: "runtime/vgetrandom_linux.go", name: "vgetrandom",
+		code: `if cporOn && cporMe() != nil { return -1, false }`, optional: true},
 
 	// Ends.
 	{file: "runtime/panic.go", name: "fatalpanic", code: `cporFatalpanic(msgs)`},
@@ -201,6 +210,8 @@ var added = [][2]string{
 	{"time/cpor.go", "time_cpor.go.txt"},
 	{"internal/runtime/maps/cpor.go", "maps_cpor.go.txt"},
 	{"testing/cpor.go", "testing_cpor.go.txt"},
+	{"runtime/cpor_files.go", "runtime_files.go.txt"},
+	{"syscall/cpor.go", "syscall_cpor.go.txt"},
 }
 
 // emptied are files of assembly that lead to the race detector of the distribution.
