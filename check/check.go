@@ -133,6 +133,7 @@ func (c Config) explore(t *testing.T, k key) (a answer) {
 	a.res, a.err = gotest.Run(t.Context(), p, o)
 	if a.err == nil && a.res.Failure != nil {
 		f := a.res.Failure
+		testcmd.AddTest(f, k.dir, k.test)
 		a.text = testcmd.Headline(f) + "\n" +
 			testcmd.Describe(p, f, trace.TableOptions{Width: 100}, nil)
 	}

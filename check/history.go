@@ -64,7 +64,13 @@ type history struct {
 	order []int // being tried
 	best  []int // the longest one found
 	// misfits are what could have come after best, with what the specification returned.
-	misfits []string
+	misfits []misfit
+}
+
+// misfit is a call that does not fit after the longest order, and why.
+type misfit struct {
+	call int
+	why  string
 }
 
 // orders fills in before.
@@ -174,11 +180,11 @@ func (h *history) extend(done uint64, s *sequential) bool {
 		reached := s
 		s = nil
 		if !ok {
-			h.misfit(c, "it has to wait here")
+			h.misfit(i, "it has to wait here")
 			continue
 		}
 		if !same(got, c.results) {
-			h.misfit(c, "here:"+strings.TrimPrefix(resultText(got), " ="))
+			h.misfit(i, "here:"+strings.TrimPrefix(resultText(got), " ="))
 			continue
 		}
 		h.order = append(h.order, i)
@@ -191,15 +197,15 @@ func (h *history) extend(done uint64, s *sequential) bool {
 }
 
 // misfit notes a call that does not fit after the longest order.
-func (h *history) misfit(c *call, why string) {
-	if len(h.order) == len(h.best) {
-		h.misfits = append(h.misfits, fmt.Sprintf("%s (%s)", c, why))
+func (h *history) misfit(call int, why string) {
+	if slices.Equal(h.order, h.best) {
+		h.misfits = append(h.misfits, misfit{call, why})
 	}
 }
 
 // rest reports whether all calls that have not returned have to wait after the order.
 func (h *history) rest(s *sequential) bool {
-	for _, c := range h.calls {
+	for i, c := range h.calls {
 		if c.returned || !c.began {
 			continue
 		}
@@ -209,7 +215,7 @@ func (h *history) rest(s *sequential) bool {
 		_, ok := h.apply(s, c)
 		s = nil
 		if ok {
-			h.misfit(c, "it does not have to here")
+			h.misfit(i, "it does not have to here")
 			return false
 		}
 	}
@@ -263,14 +269,23 @@ func equal(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// promise is what the order makes a type.
+func (o Order) promise() string {
+	switch o {
+	case ProgramOrder:
+		return "sequentially consistent"
+	case Quiescence:
+		return "quiescently consistent"
+	}
+	return "linearizable"
+}
+
 // explanation says why no order explains the calls: the calls on a line of time, and the order
 // that explains most of them.
 func (h *history) explanation() string {
 	var b strings.Builder
-	what := map[Order]string{RealTime: "linearizable", ProgramOrder: "sequentially consistent",
-		Quiescence: "quiescently consistent"}[h.p.order]
 	fmt.Fprintf(&b, "%s is not %s: no order of these calls explains what they return\n\n",
-		h.p.what, what)
+		h.p.what, h.p.order.promise())
 	h.timeline(&b)
 	b.WriteString("\n")
 	if len(h.best) == 0 {
@@ -283,7 +298,7 @@ func (h *history) explanation() string {
 		b.WriteString("After these, none of the others fits:\n")
 	}
 	for _, m := range h.misfits {
-		fmt.Fprintf(&b, "    %s\n", m)
+		fmt.Fprintf(&b, "    %s (%s)\n", h.calls[m.call], m.why)
 	}
 	fmt.Fprintf(&b, "\nTo run this scenario alone, add the option\n    check.Only(`%s`)\n",
 		h.scenario)
@@ -353,6 +368,50 @@ func (h *history) timeline(b *strings.Builder) {
 			fmt.Fprintf(b, "    last: %s\n", c)
 		}
 	}
+}
+
+// account is the explanation for programs, in one line: package trace has the same as its Calls,
+// and package gotest reads it. It is in the syntax of Go because the interpreter would take long to
+// load package encoding/json.
+func (h *history) account() string {
+	begin, end := make([]int, len(h.calls)), make([]int, len(h.calls))
+	now := 0
+	alone := func(goroutine int) {
+		for i, c := range h.calls {
+			if c.goroutine == goroutine {
+				begin[i], end[i] = now, now+1
+				now += 2
+			}
+		}
+	}
+	alone(-1)
+	for _, e := range h.events() {
+		i := slices.Index(h.calls, e.call)
+		if e.end {
+			end[i] = now
+		} else {
+			begin[i], end[i] = now, -1
+		}
+		now++
+	}
+	alone(-2)
+	var b strings.Builder
+	fmt.Fprintf(&b, "cpor calls: %q %q %q", fmt.Sprint(h.p.what), h.p.order.promise(),
+		h.scenario.String())
+	for i, c := range h.calls {
+		if !c.began {
+			continue
+		}
+		result, why := strings.TrimPrefix(resultText(c.results), " = "), ""
+		for _, m := range h.misfits {
+			if m.call == i {
+				why = m.why
+			}
+		}
+		fmt.Fprintf(&b, " %d %q %q %d %d %d %q", max(0, c.goroutine+1), c.text, result, begin[i],
+			end[i], slices.Index(h.best, i)+1, why)
+	}
+	return b.String()
 }
 
 // event is the beginning or the end of a call.

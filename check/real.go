@@ -75,6 +75,8 @@ func mayWait(bool) {}
 
 func calm(bool) {}
 
+func tell(string) {}
+
 // patience is how long a call that may wait forever is waited for.
 const patience = time.Second / 2
 

@@ -144,6 +144,7 @@ func (p *plan) run(t *testing.T, s steps) {
 	ok := h.explained()
 	calm(false)
 	if !ok {
+		tell(h.account())
 		t.Fatal(h.explanation())
 	}
 }

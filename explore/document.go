@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"cpor/system"
+	"cpor/trace"
 )
 
 // Document is an execution as the page shows it: columns are threads or processes,
@@ -31,6 +32,9 @@ type Document struct {
 	// Next is where each column is at the beginning; nil if that is not known.
 	Next   []Standing `json:"next"`
 	Arrows []Arrow    `json:"arrows"`
+	// History is what the violation says about the calls of the execution; nil if it is not about
+	// such.
+	History *trace.History `json:"history,omitempty"`
 	// Violation is what the first state violates; empty if nothing.
 	Violation string `json:"violation,omitempty"`
 	// Loop is the row to which an execution returns that is run forever, the

@@ -195,6 +195,10 @@ func parseGo(text []byte) (*Kept, error) {
 	}
 	if f := j.Failure; f.Headline != "" {
 		d.Kind, d.Title, d.Message, d.Pos = f.Kind, f.Headline, f.Headline, parsePlace(f.Pos)
+		if d.History != nil { // it says the rest
+			d.Title, _, _ = strings.Cut(d.Title, "\n")
+			d.Message = d.Title
+		}
 		d.Notes = append(d.Notes, f.Notes...)
 		if n := len(d.Rows); n > 0 {
 			d.Rows[n-1].Violation = d.Title
@@ -306,6 +310,7 @@ func parseTrace(text []byte) (*Document, *traceJSON, error) {
 func headOf(j *traceJSON) *Document {
 	d := NewDocument()
 	d.Kind, d.Message, d.Pos, d.Total = j.Kind, j.Message, parsePlace(j.Pos), len(j.Trace)
+	d.History = j.History
 	d.initial = j.Initial
 	d.Title = j.Message
 	if !strings.HasPrefix(j.Message, j.Kind) && j.Kind != "" && j.Kind != "ltl" {
@@ -536,6 +541,7 @@ func (k *Kept) RestoreSchedule(x *Explorer, sys system.System, t *trace.Trace) (
 		return false, err
 	}
 	full.Kind, full.Message, full.Pos, full.Title = d.Kind, d.Message, d.Pos, d.Title
+	full.History = d.History
 	full.Notes = append(full.Notes, without(d.Notes, full.Notes)...)
 	if n := len(full.Rows); n > 0 {
 		full.Rows[n-1].Violation = d.Title

@@ -38,7 +38,7 @@ func (s *errSink) Write(b []byte) (int, error) {
 // each thread that takes part, time running down, a dot for each step with what it
 // did, and an arrow from where a message was sent to where it was received. A
 // message that nobody received ends in a small circle. A dot's tooltip is the
-// statement with its place. All text is escaped.
+// statement with its place. Above it stands the history, if there is one. All text is escaped.
 func (r *Record) WriteChart(w io.Writer) error {
 	sink := &errSink{w: w}
 	c := svg.New(sink)
@@ -75,7 +75,13 @@ func (r *Record) WriteChart(w io.Writer) error {
 	}
 	height := y[len(r.Events)] + 2*chartRow
 	width := 2*chartMargin + max(1, len(threads))*chartLane
-	c.Start(width, height, fmt.Sprintf(`viewBox="0 0 %d %d"`, width, height),
+	above, wide := 0, width
+	var history *layout
+	if r.History != nil {
+		history = r.History.layout()
+		above, wide = history.height(), max(width, history.width)
+	}
+	c.Start(wide, above+height, fmt.Sprintf(`viewBox="0 0 %d %d"`, wide, above+height),
 		`font-family="sans-serif"`, `font-size="13"`)
 	c.Title("message-sequence chart")
 	c.Def()
@@ -83,7 +89,11 @@ func (r *Record) WriteChart(w io.Writer) error {
 	c.Path("M0,0 L10,4 L0,8 z", `fill="#1f6feb"`)
 	c.MarkerEnd()
 	c.DefEnd()
-	c.Rect(0, 0, width, height, `fill="white"`)
+	c.Rect(0, 0, wide, above+height, `fill="white"`)
+	if r.History != nil {
+		r.History.draw(c, history)
+	}
+	c.Gtransform(fmt.Sprintf("translate(0 %d)", above))
 	for _, t := range threads {
 		c.Text(x[t]-6, chartTop-16, names[t], `font-weight="bold"`)
 		c.Line(x[t], chartTop-8, x[t], height-chartRow, `stroke="#999"`)
@@ -115,6 +125,7 @@ func (r *Record) WriteChart(w io.Writer) error {
 	if v := r.Violation; v != nil {
 		c.Text(chartMargin, height-4, Headline(v), `fill="#b00020"`)
 	}
+	c.Gend()
 	c.End()
 	return sink.err
 }

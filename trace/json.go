@@ -14,7 +14,8 @@ import (
 // A trace file is one JSON object:
 //
 //	trace   = { ["params"] ["flags"] ["kind" "message"] "pos" "initial" ["choices"]
-//	            "trace": [ event... ] "final": [ thread... ] ["states": [ state... ]] } .
+//	            "trace": [ event... ] "final": [ thread... ] ["states": [ state... ]]
+//	            ["history"] } .
 //	event   = { "thread" "pos" "text" ["alt"] ["calls"] ["deeds"] ["messages"]
 //	            "accesses" "locals" ["changed"] } .
 //	state   = { "shared" "threads": { name: thread } } .
@@ -35,6 +36,7 @@ type RecordJSON struct {
 	Trace   []EventJSON       `json:"trace"`
 	Final   []ThreadJSON      `json:"final"`
 	States  []StateJSON       `json:"states,omitempty"`
+	History *History          `json:"history,omitempty"`
 }
 
 // EventJSON is the form of an [Event].
@@ -153,7 +155,8 @@ func (t *Thread) form() ThreadJSON {
 // MarshalJSON returns the record as it appears in the command's JSON: [RecordJSON].
 func (r *Record) MarshalJSON() ([]byte, error) {
 	j := RecordJSON{Params: r.Params, Flags: r.Flags, Initial: r.Initial, Choices: r.Choices,
-		Trace: make([]EventJSON, len(r.Events)), Final: make([]ThreadJSON, len(r.Final))}
+		Trace: make([]EventJSON, len(r.Events)), Final: make([]ThreadJSON, len(r.Final)),
+		History: r.History}
 	for i := range r.Events {
 		j.Trace[i] = r.Events[i].form()
 	}

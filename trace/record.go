@@ -25,6 +25,9 @@ type Record struct {
 	// States are the initial state and that after each step, if they were asked
 	// for ([Trace.RecordStates]).
 	States []State
+	// History is what the violation says about the calls of the execution; nil if it is not about
+	// such.
+	History *History
 }
 
 // State is a whole state as people see it.

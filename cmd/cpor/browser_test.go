@@ -845,6 +845,36 @@ func TestBrowser(t *testing.T) {
 		b.size(1200, 640)
 		b.picture("closetwice")
 	})
+	t.Run("calls", func(t *testing.T) {
+		file := filepath.Join(work, "calls.json")
+		dir := filepath.Join("..", "..", "examples", "linearizable")
+		runCpor(t, dir, []string{"test", "-workers", "1", "-trace", file, "./bug"})
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.theme("light")
+		b.size(1100, 700)
+		b.waitText(".headline", "*cache.Cache is not linearizable")
+		b.waitCount("#history .lanename", 2, "two goroutines")
+		b.waitText("#history .call.ordered", "1. PutIfAbsent(\"a\", 1)")
+		b.waitText("#history .call.misfit", "✗ PutIfAbsent(\"a\", 1)")
+		b.waitText("#history .misfits", "(here: false)")
+		b.waitText("#history pre", "check.Only(`PutIfAbsent(\"a\", 1) || PutIfAbsent(\"a\", 1)`)")
+		// They overlap, in different columns.
+		b.wait(`(() => {
+			const [one, two] = [".ordered", ".misfit"].map(c =>
+				document.querySelector("#history .call" + c).getBoundingClientRect());
+			return one.right < two.left && one.top < two.bottom && two.top < one.bottom;
+		})()`, "the calls overlap in time")
+		b.inView(".row.current", "#steps")
+		b.picture("calls")
+		b.theme("dark")
+		b.picture("calls-dark")
+		b.theme("light")
+		b.size(400, 860)
+		b.picture("calls-narrow")
+		b.size(1280, 800)
+		b.pressAt("#history summary", kb.Enter)
+		b.wait("!document.querySelector('#history').open", "it closes")
+	})
 	t.Run("recorded", func(t *testing.T) {
 		file := keep("detect.json", "detect", "-json", "-q", "-poss",
 			"exists i < j: i.crit && j.crit", "detect/benchmarks/mutex/testdata/majority.log")

@@ -9,6 +9,7 @@ import { Columns } from "./columns.js";
 import { Steps } from "./steps.js";
 import { Strip } from "./strip.js";
 import { SourcePane } from "./sourcepane.js";
+import { HistoryPane } from "./history.js";
 import { StatePane } from "./statepane.js";
 import { MovesPane } from "./movespane.js";
 
@@ -41,10 +42,11 @@ export class Execution {
       at: (step) => this.at(step), step: () => this.step, changed: () => this.refolded(),
       drawn: () => this.strip.show(this.step, ...(this.steps.range ?? [0, 0]), this.steps.matches),
     });
+    this.history = new HistoryPane();
     this.moves = new MovesPane(this);
     this.source = new SourcePane(this);
     this.state = new StatePane(this);
-    this.el = h("section", { class: "execution", id: "execution" }, this.headline, this.toolbar, this.strip.el,
+    this.el = h("section", { class: "execution", id: "execution" }, this.headline, this.history.el, this.toolbar, this.strip.el,
       h("div", { class: "split" }, this.steps.el, h("div", { class: "side" }, this.moves.el, this.source.el, this.state.el)));
   }
 
@@ -106,6 +108,7 @@ export class Execution {
     replace(this.choice, options);
     this.choice.value = this.number ?? "";
     this.banner();
+    this.history.load(doc.history);
     this.filter.value = "";
     this.hits.textContent = "";
     this.columns.load(doc.columns);

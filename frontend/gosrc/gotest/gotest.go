@@ -141,6 +141,8 @@ type Failure struct {
 	Cycle []trace.Step
 	// Output is what the execution printed and logged.
 	Output string
+	// History is the calls that no order explains, if check.Linearizable has found the failure.
+	History *trace.History
 	// Stacks are those of the goroutines that matter: the two of a race, the one
 	// that failed, those that wait forever with what they wait for.
 	Stacks []Stack

@@ -786,8 +786,8 @@ func (s *NativeSystem) seen(x *native.Execution) *Failure {
 	if why == nil {
 		return nil
 	}
-	f := &Failure{Kind: kind, Message: why.Message, Pos: why.Pos, Output: string(x.Output),
-		Stacks: s.stacks(why)}
+	f := &Failure{Kind: kind, Message: why.Message, Pos: why.Pos, Stacks: s.stacks(why)}
+	f.Output, f.History = trace.CutHistory(string(x.Output))
 	if kind == Deadlock || kind == Leak {
 		f.waits()
 	}
@@ -860,7 +860,7 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 		further = 1 // that there is none shows who waits
 	}
 	err = s.System.Repeat(t.Steps, further, func(x *native.Execution) {
-		f.Output = string(x.Output)
+		f.Output, f.History = trace.CutHistory(string(x.Output))
 		stuck = x.End == native.Deadlock || x.End == native.Leak
 		why := x.Failure
 		for i := range x.Steps {

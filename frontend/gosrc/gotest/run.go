@@ -803,7 +803,8 @@ func Repeat(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Failure{Trace: t, Output: e.Output, late: e.Late}
+	f := &Failure{Trace: t, late: e.Late}
+	f.Output, f.History = trace.CutHistory(e.Output)
 	for _, s := range e.Stacks {
 		f.Stacks = append(f.Stacks, stackOf(s))
 	}

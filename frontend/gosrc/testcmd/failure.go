@@ -89,6 +89,13 @@ func Describe(p system.System, f *gotest.Failure, o trace.TableOptions, hurry fu
 			b.WriteString("\t" + strings.TrimRight(line, "\n") + "\n")
 		}
 	}
+	if f.History != nil && f.History.Test != "" {
+		b.WriteString("\na test of this scenario:\n")
+		for line := range strings.Lines(f.History.Test) {
+			b.WriteString("\t" + line)
+		}
+		b.WriteString("\n")
+	}
 	for _, s := range f.Stacks {
 		fmt.Fprintf(&b, "\n%s\n", wrap(s.Goroutine+" "+s.What, o.Page().Columns()))
 		for _, fr := range s.Frames {

@@ -96,6 +96,7 @@ func (s *session) save(name string, p *gosrc.Package, prog program, test string,
 		if err != nil {
 			return err
 		}
+		rec.History = f.History
 		return rec.WriteFile(name)
 	case !strings.HasSuffix(lower, ".json"):
 		text := Headline(f) + "\n\n" + Describe(prog, f, trace.TableOptions{}, nil)
@@ -105,6 +106,7 @@ func (s *session) save(name string, p *gosrc.Package, prog program, test string,
 	if err != nil {
 		return err
 	}
+	rec.History = f.History
 	record, err := rec.MarshalJSON()
 	if err != nil {
 		return err
@@ -233,6 +235,7 @@ func (s *session) again(w io.Writer, doc *Saved, prog program, f *gotest.Failure
 	if name == "" {
 		name = doc.Package
 	}
+	AddTest(f, doc.Dir, doc.Test)
 	head, rest, more := strings.Cut(s.relative(Headline(f)), "\n")
 	if more { // the lines of a message stay as they are
 		rest += "\n"

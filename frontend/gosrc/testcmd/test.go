@@ -378,6 +378,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.verdict, o.summary = unexplored, err.Error()
 	case res.Failure != nil:
 		o.verdict = failing
+		AddTest(res.Failure, p.Dir, test)
 		head, rest, _ := strings.Cut(s.relative(Headline(res.Failure)), "\n")
 		o.summary = fmt.Sprintf("%s (%s explored%s)\n%s", head, explored(res), natively(res), rest)
 		o.details = s.relative(Describe(programOf(res), res.Failure, s.table(), s.hurry(begin)))
