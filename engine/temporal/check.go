@@ -43,11 +43,11 @@ func (r Reduction) String() string {
 type Options struct {
 	engine.Options
 	Reduction Reduction
-	// Fair ignores executions that are not weakly fair. It cannot be combined with a reduction.
+	// Fair ignores executions that are not weakly fair.
 	Fair bool
 	// Strong ignores executions that are not strongly fair, in which a thread is enabled
-	// infinitely often but moves only finitely often. It cannot be combined with a reduction.
-	// The product is built as a whole, by one worker.
+	// infinitely often but moves only finitely often. The product is built as a whole, by one
+	// worker.
 	Strong bool
 	// MaxAutomaton limits the states of an automaton; 0 means buchi's default.
 	MaxAutomaton int
@@ -119,9 +119,6 @@ type Fault struct {
 // unchecked properties as Incomplete.
 func Run(ctx context.Context, sys system.System, props []engine.Property, o Options) ([]*Result,
 	error) {
-	if err := o.combine(); err != nil {
-		return nil, err
-	}
 	m, labels, err := temporal(sys)
 	if err != nil {
 		return nil, err
@@ -187,17 +184,6 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 		}
 	}
 	return results, nil
-}
-
-// combine refuses options that cannot be combined.
-func (o *Options) combine() error {
-	if (o.Fair || o.Strong) && o.Reduction != None {
-		return &engine.OptionError{
-			Message: fmt.Sprintf("fairness and the reduction %s cannot be combined: reordering "+
-				"independent transitions can remove the state in which a thread was disabled and "+
-				"so change which executions are fair; check without a reduction", o.Reduction)}
-	}
-	return nil
 }
 
 // numbers returns the numbers of the atoms by name.

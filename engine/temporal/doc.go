@@ -107,10 +107,34 @@
 //
 // # Fairness
 //
-// Weak fairness is not preserved by this reduction: reordering two independent
-// transitions of others can remove the one state in which a thread was
-// disabled, so that a fair execution becomes an unfair one. Fair together with a
-// reduction is therefore refused. So is Strong, for the same reason.
+// With fairness, a candidate must satisfy one more condition:
+//
+//   - C4: its transitions write nothing that another thread may read or write before the
+//     candidate's thread moves. What the others may access is bounded by [system.Futures], which
+//     includes the guards at which they wait. So no transition of an ample set enables another
+//     thread, wherever it is executed.
+//
+// C1 alone is not enough: it takes a send for independent of the receive that it enables. Suppose a
+// channel with two places that holds one message. After the send and a receive it holds one again,
+// but only the other order makes it empty in between, so that those who want to receive are
+// disabled for once, which weak fairness may need.
+//
+// With C4 fairness is preserved. Let enabled(u) be a further proposition for each thread u. An
+// execution is weakly fair if, for each u, []<> !enabled(u) holds or u moves again and again; it is
+// strongly fair if <>[] !enabled(u) holds or u moves again and again. A counterexample satisfies,
+// for each u, one of the two. The proof of theorem 2.4 makes an execution of the reduced graph from
+// it by moving transitions of ample sets to the front.
+//
+//   - The formula that it satisfies, with the conditions on enabled(u), is one without a next
+//     operator in which enabled(u) occurs negatively only. (That the formula is violated unless the
+//     conditions hold is to be refuted, so there it occurs positively.) Transitions of ample sets
+//     never make enabled(u) true for another thread u, by C4, nor for their own, because that was
+//     enabled before. So they are transparent to these propositions, too, and the theorem applies.
+//   - Each transition of the counterexample is one of the execution that is made from it (its
+//     definition 3.3), so a thread that moves again and again still does.
+//
+// The propositions enabled(u) exist for the proof only. To decide fairness, the search finds out in
+// every state which threads are enabled, those outside of the ample set included.
 //
 // Strong fairness is a Streett condition: for each thread, enabled infinitely often implies
 // moves infinitely often. A counter does not suffice, so strong.go builds the product as a whole

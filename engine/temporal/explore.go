@@ -316,7 +316,7 @@ type candidate struct {
 	possible               bool // nothing but C1 and C3 is left to decide
 	invisible, transparent bool
 	late                   bool
-	conflict               int8 // 0: not known yet; 1: C1 holds; 2: it does not
+	conflict               int8 // 0: not known yet; 1: C1 and C4 hold; 2: they may not
 }
 
 // expander executes the transitions of a state, for one worker.
@@ -324,6 +324,7 @@ type expander struct {
 	s       *exploration
 	m       system.Machine
 	labels  system.Temporal // of m
+	futures system.Futures  // of m, with fairness and a reduction; nil if nothing is known
 	session statestore.Grouping
 	val     *persistent.Validator
 
@@ -353,9 +354,12 @@ func newExpander(s *exploration) *expander {
 	if !sabotage.On { // what is broken on purpose is not to be hidden
 		x.machine = m.Capabilities().Expanding
 	}
+	if s.o.Fair || s.o.Strong {
+		x.futures = m.Capabilities().Futures
+	}
 	if s.o.Validate {
 		x.val = persistent.NewValidator(s.sys)
-		x.val.Ignore = s.obs
+		x.val.Ignore, x.val.Waking = s.obs, s.o.Fair || s.o.Strong
 	}
 	return x
 }
@@ -637,22 +641,44 @@ func (x *expander) choose(n int) *candidate {
 			if pass < 2 && !c.invisible || pass >= 2 && (c.invisible || !c.transparent) {
 				continue
 			}
-			if c.conflict == 0 {
-				c.conflict = 1
-				for u := range n {
-					if u != t && !x.s.obs.Has(u) && x.labels.Conflicts(t, c.acc, u) {
-						c.conflict = 2
-						break
-					}
-				}
-			}
-			if c.conflict == 2 || x.closes(c) {
+			if x.conflicts(t, n) || x.closes(c) {
 				continue
 			}
 			return c
 		}
 	}
 	return nil
+}
+
+// conflicts reports whether C1 or C4 may not hold for the candidate of thread t, of n.
+func (x *expander) conflicts(t, n int) bool {
+	c := &x.cands[t]
+	for u := 0; u < n && c.conflict == 0; u++ {
+		if u != t && !x.s.obs.Has(u) && (x.labels.Conflicts(t, c.acc, u) || x.wakes(c, u)) {
+			c.conflict = 2
+		}
+	}
+	c.conflict = max(c.conflict, 1)
+	return c.conflict == 2
+}
+
+// wakes reports whether a candidate may enable thread u, now or after steps of others, in a search
+// that heeds fairness: it writes something that u may look at. Conflicts does not tell, because
+// it takes a send for independent of the receive that it enables.
+func (x *expander) wakes(c *candidate, u int) bool {
+	if !x.s.o.Fair && !x.s.o.Strong || sabotage.Is("fair/wakes") {
+		return false
+	}
+	if x.futures == nil {
+		return true
+	}
+	future := x.futures.Future(u)
+	for _, a := range c.acc {
+		if a.Write && (future.MayRead(a.Loc) || future.MayWrite(a.Loc)) {
+			return true
+		}
+	}
+	return false
 }
 
 // closes reports whether a candidate may close a cycle (C3): one of its transitions leads to a
@@ -808,7 +834,18 @@ func (x *expander) known(ample uint32, path func() []statestore.Ref) {
 		x.everything(path)
 		return
 	}
-	x.all(int(ample-ampleFirst), x.s.gaveUp.Load)
+	t := int(ample - ampleFirst)
+	x.all(t, x.s.gaveUp.Load)
+	if !x.s.o.Fair && !x.s.o.Strong || sabotage.Is("fair/known") {
+		return
+	}
+	mark := x.m.Mark()
+	for u := range x.m.NumThreads() { // fairness asks who else is enabled
+		if u != t && !x.s.obs.Has(u) {
+			x.enabled[u] = x.m.Step(u, 0).Kind == system.Moved
+			x.m.Rewind(mark)
+		}
+	}
 }
 
 // settle stores which of a state's transitions belong to the graph.

@@ -2,7 +2,6 @@ package temporal_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -14,7 +13,9 @@ import (
 	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/model"
+	"cpor/system"
 	"cpor/testkit/oracle"
+	"cpor/testkit/sabotage"
 )
 
 var (
@@ -103,130 +104,211 @@ var configs = []oracle.Config{
 	oracle.Everything,
 }
 
+// tally counts what the random programs have tested.
+type tally struct{ checked, runs, violations, reduced, fairly, undefined int }
+
 // TestRandomPrograms holds every reduction, with one worker and with several, fair and
 // not, to the verdict of the full graph.
 func TestRandomPrograms(t *testing.T) {
 	n := sample.Of[uint64](15, 40, 400)
-	checked, runs, violations, reduced, undefined := 0, 0, 0, 0, 0
-	defer temporal.Hurry(false)
+	var c tally
 	for seed := *first; seed < *first+n; seed++ {
-		temporal.Hurry(seed%2 == 1)
-		c := configs[seed%uint64(len(configs))]
-		if seed%uint64(len(configs)) == 4 {
-			c.Threads, c.Statements = 2, 3
-		}
-		text := oracle.Generate(seed, c)
-		r := rand.New(rand.NewPCG(seed, 5))
-		atoms := atomsFor(text)
-		const formulas = 3
-		for i := range formulas {
-			text += fmt.Sprintf("\nltl prop%d { %s }\n", i, randomFormula(r, atoms, 1+r.IntN(3)))
-		}
-		m, err := model.Parse("random.model", text, model.Options{})
-		if err != nil {
-			if strings.Contains(err.Error(), "init") || oracle.LabelRefused(err) ||
-				strings.Contains(err.Error(), "constant") || strings.Contains(err.Error(),
-				"overflow") {
-				continue
-			}
-			t.Fatalf("seed %d: %v\n%s", seed, err, text)
-		}
-		sys := m.System()
-		g, ok := oracle.NewGraph(sys, 1000)
-		if !ok {
-			continue
-		}
-		checked++
-		several := []int{2, 3, 8}[seed%3]
-		for _, prop := range properties(m) {
-			bad := g.Undefined(prop)
-			if bad {
-				undefined++
-			}
-			for _, fair := range []string{"", "weakly", "strongly"} {
-				want, ok := g.Violated(prop.Formula, fair != "")
-				if fair == "strongly" {
-					want, ok = g.ViolatedStrongly(prop.Formula)
-				}
-				if !ok {
-					continue
-				}
-				if want {
-					violations++
-				}
-				for _, red := range []temporal.Reduction{temporal.None, temporal.Invisible,
-					temporal.Transparent} {
-					if fair != "" && red != temporal.None {
-						continue
-					}
-					states, lasso := 0, ""
-					for _, workers := range []int{1, several} {
-						o := temporal.Options{
-							Options: engine.Options{Workers: workers, Validate: g.States() < 100 &&
-								workers == 1}, Reduction: red, Fair: fair == "weakly",
-							Strong: fair == "strongly"}
-						res, err := temporal.Run(context.Background(), sys, []engine.Property{prop},
-							o)
-						if err != nil {
-							t.Fatalf("seed %d, %s, %v, %d workers: %v\n%s", seed, prop.Name, red,
-								workers, err, text)
-						}
-						runs++
-						got := res[0]
-						here := fmt.Sprintf("seed %d, %s, %v, %s fair, %d workers: %s (%s)", seed,
-							prop.Name, red, fair, workers, got.Verdict, got.Reason)
-						switch {
-						case bad && got.Verdict == engine.Pass:
-							t.Fatalf("%s; there is a state without a value\n%s", here, text)
-						case !bad && (got.Reason != "" || (got.Verdict == engine.Violated) != want):
-							t.Fatalf("%s; want violated %v\n%s", here, want, text)
-						case got.States > g.States():
-							t.Fatalf("%s: more states than the full graph\n%s", here, text)
-						}
-						if got.States < g.States() {
-							reduced++
-						}
-						// What is promised the same for any number of workers.
-						if got.Verdict == engine.Pass && red == temporal.None {
-							if states > 0 && states != got.States {
-								t.Fatalf("%s: %d states, with one worker %d\n%s", here, got.States,
-									states, text)
-							}
-							states = got.States
-						}
-						if x := got.Counterexample; x != nil && !bad {
-							l := fmt.Sprint(x.Initial, x.Stem, x.Loop)
-							if lasso != "" && lasso != l {
-								t.Fatalf("%s: the counterexample %s, with one worker %s\n%s", here,
-									l, lasso, text)
-							}
-							lasso = l
-						}
-					}
-				}
-			}
+		if diff := compare(seed, &c); diff != "" {
+			t.Fatal(diff)
 		}
 	}
-	t.Logf("%d programs, %d runs, %d violated, %d with states without a value, %d reduced graphs",
-		checked, runs, violations, undefined, reduced)
-	if checked < int(n)/4 || violations < checked/4 || reduced < checked/4 || undefined == 0 &&
-		!testing.Short() {
+	t.Logf("%+v", c)
+	if c.checked < int(n)/4 || c.violations < c.checked/4 || c.reduced < c.checked/4 ||
+		c.fairly < c.checked/4 || c.undefined == 0 && !testing.Short() {
 		t.Errorf("the random programs test too little")
 	}
 }
 
-func TestOptionErrors(t *testing.T) {
-	m, err := model.Parse("m.model", "var x bool\nthread T() { x = true }\ninit { go T() }\nltl "+
-		"f { <> x }\n", model.Options{})
-	if err != nil {
-		t.Fatal(err)
+// randomProgram returns the program of a seed with some formulas; nil if there is none.
+func randomProgram(seed uint64) (*model.Model, string, error) {
+	c := configs[seed%uint64(len(configs))]
+	if seed%uint64(len(configs)) == 4 {
+		c.Threads, c.Statements = 2, 3
 	}
-	p := m.Properties()[0]
-	_, err = temporal.Run(context.Background(), m.System(), []engine.Property{
-		{Name: p.Name, Formula: p.Formula}}, temporal.Options{
-		Fair: true, Reduction: temporal.Transparent})
-	var oe *engine.OptionError
-	if !errors.As(err, &oe) || !strings.Contains(err.Error(), "cannot be combined") {
-		t.Errorf("fair with a reduction: %v", err)
+	text := oracle.Generate(seed, c)
+	r := rand.New(rand.NewPCG(seed, 5))
+	atoms := atomsFor(text)
+	const formulas = 3
+	for i := range formulas {
+		text += fmt.Sprintf("\nltl prop%d { %s }\n", i, randomFormula(r, atoms, 1+r.IntN(3)))
+	}
+	m, err := model.Parse("random.model", text, model.Options{})
+	if err != nil && (strings.Contains(err.Error(), "init") || oracle.LabelRefused(err) ||
+		strings.Contains(err.Error(), "constant") || strings.Contains(err.Error(), "overflow")) {
+		return nil, text, nil
+	}
+	return m, text, err
+}
+
+// compare says how the verdict on a property of a seed's program differs from that of brute force;
+// it is empty if none does.
+func compare(seed uint64, c *tally) string {
+	temporal.Hurry(seed%2 == 1)
+	defer temporal.Hurry(false)
+	m, text, err := randomProgram(seed)
+	if err != nil {
+		return fmt.Sprintf("seed %d: %v\n%s", seed, err, text)
+	}
+	if m == nil {
+		return ""
+	}
+	g, ok := oracle.NewGraph(m.System(), 1000)
+	if !ok {
+		return ""
+	}
+	c.checked++
+	for _, prop := range properties(m) {
+		if g.Undefined(prop) {
+			c.undefined++
+		}
+		for _, fair := range []string{"", "weakly", "strongly"} {
+			want, ok := g.Violated(prop.Formula, fair != "")
+			if fair == "strongly" {
+				want, ok = g.ViolatedStrongly(prop.Formula)
+			}
+			if !ok {
+				continue
+			}
+			if want {
+				c.violations++
+			}
+			for _, red := range []temporal.Reduction{temporal.None, temporal.Invisible,
+				temporal.Transparent} {
+				one := run{g: g, sys: m.System(), prop: prop, want: want, fair: fair, red: red}
+				if diff := one.differ([]int{1, []int{2, 3, 8}[seed%3]}, c); diff != "" {
+					return fmt.Sprintf("seed %d, %s, %v, %s fair, %s\n%s", seed, prop.Name, red,
+						fair, diff, text)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// run is a check of one property.
+type run struct {
+	g    *oracle.Graph
+	sys  system.System
+	prop engine.Property
+	want bool // it is violated
+	fair string
+	red  temporal.Reduction
+}
+
+// differ says how the answers with certain numbers of workers differ from what is wanted.
+func (r *run) differ(workers []int, c *tally) string {
+	states, lasso := 0, ""
+	bad := r.g.Undefined(r.prop)
+	for _, n := range workers {
+		o := temporal.Options{Options: engine.Options{Workers: n,
+			Validate: r.g.States() < 100 && n == 1 && r.red != temporal.None && !sabotage.On},
+			Reduction: r.red, Fair: r.fair == "weakly", Strong: r.fair == "strongly"}
+		res, err := temporal.Run(context.Background(), r.sys, []engine.Property{r.prop}, o)
+		if err != nil {
+			return fmt.Sprintf("%d workers: %v", n, err)
+		}
+		c.runs++
+		got := res[0]
+		here := fmt.Sprintf("%d workers: %s (%s)", n, got.Verdict, got.Reason)
+		if diff := r.judge(got, c); diff != "" {
+			return here + diff
+		}
+		// What is promised the same for any number of workers.
+		if got.Verdict == engine.Pass && r.red == temporal.None {
+			if states > 0 && states != got.States {
+				return fmt.Sprintf("%s: %d states, with one worker %d", here, got.States, states)
+			}
+			states = got.States
+		}
+		if x := got.Counterexample; x != nil && !bad {
+			l := fmt.Sprint(x.Initial, x.Stem, x.Loop)
+			if lasso != "" && lasso != l {
+				return fmt.Sprintf("%s: the counterexample %s, with one worker %s", here, l, lasso)
+			}
+			lasso = l
+		}
+	}
+	return ""
+}
+
+// judge says what is wrong with a result.
+func (r *run) judge(got *temporal.Result, c *tally) string {
+	bad := r.g.Undefined(r.prop)
+	switch {
+	case bad && got.Verdict == engine.Pass:
+		return "; there is a state without a value"
+	case !bad && (got.Reason != "" || (got.Verdict == engine.Violated) != r.want):
+		return fmt.Sprintf("; want violated %v", r.want)
+	case got.States > r.g.States():
+		return ": more states than the full graph"
+	}
+	if got.States < r.g.States() {
+		c.reduced++
+	}
+	if got.Reduced > 0 && r.fair != "" {
+		c.fairly++
+	}
+	return ""
+}
+
+// unfair are models in which fairness matters, with the verdicts for weak and for strong fairness.
+var unfair = []struct {
+	name, text   string
+	weak, strong engine.Verdict
+}{
+	// Thread V can take each message before U does, so that the channel is empty again and again
+	// and U is not enabled all the time, which weak fairness permits. If sends came first, the
+	// channel would never be empty.
+	{"wakes", `var c chan(2) bool
+		thread T() { for { c <- true } }
+		thread V() { for { <-c } }
+		thread U() { <-c; got: skip }
+		init { go T(); go V(); go U() }
+		ltl f { <> U[0]@got }`, engine.Violated, engine.Pass},
+	// In one of the two states only T is explored, but U is enabled there, too.
+	{"known", `var x, y bool
+		thread T() { for { y = !y } }
+		thread U() { x = true }
+		init { go T(); go U() }
+		ltl f { <> x }`, engine.Pass, engine.Pass},
+}
+
+// unfairly says in which of these models a check with a reduction is wrong.
+func unfairly(red temporal.Reduction) string {
+	for _, u := range unfair {
+		m, err := model.Parse("m.model", u.text, model.Options{})
+		if err != nil {
+			return err.Error()
+		}
+		for _, strong := range []bool{false, true} {
+			o := temporal.Options{Options: engine.Options{Workers: 1}, Reduction: red,
+				Fair: !strong, Strong: strong}
+			res, err := temporal.Run(context.Background(), m.System(), properties(m), o)
+			if err != nil {
+				return err.Error()
+			}
+			want := u.weak
+			if strong {
+				want = u.strong
+			}
+			if res[0].Verdict != want {
+				return fmt.Sprintf("%s, %v, strong %v: %v, want %v", u.name, red, strong,
+					res[0].Verdict, want)
+			}
+		}
+	}
+	return ""
+}
+
+func TestUnfair(t *testing.T) {
+	for red := range temporal.Transparent + 1 {
+		if diff := unfairly(red); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

@@ -22,14 +22,14 @@ const Mode = "ltl"
 var fair = &engine.FlagOf[bool]{
 	FlagInfo: engine.FlagInfo{Name: "fair", Bool: true, Group: "What is searched:",
 		Usage: "with -ltl: only weakly fair executions count, in which no thread that stays " +
-			"enabled is ignored forever; needs -por none"},
+			"enabled is ignored forever"},
 	Parse: engine.ParseBool,
 }
 
 var strong = &engine.FlagOf[bool]{
 	FlagInfo: engine.FlagInfo{Name: "strong-fair", Bool: true, Group: "What is searched:",
 		Usage: "with -ltl: only strongly fair executions count, in which no thread that is " +
-			"enabled infinitely often is ignored forever; needs -por none"},
+			"enabled infinitely often is ignored forever"},
 	Parse: engine.ParseBool,
 }
 
@@ -38,12 +38,6 @@ func init() {
 		Name: Mode, Asked: "-ltl", Temporal: true, Rank: 3,
 		Of: "a check of ltl properties", Lacks: "does not preserve temporal properties",
 		Label: "check",
-		Choose: func(v *engine.Values, _ *engine.Options) string {
-			if fair.Of(v) || strong.Of(v) {
-				return None.String()
-			}
-			return ""
-		},
 	})
 	for i, r := range []struct {
 		reduction Reduction
@@ -68,16 +62,6 @@ func init() {
 				if fair.Of(v) && strong.Of(v) {
 					return errors.New("-fair and -strong-fair cannot be combined: strongly fair " +
 						"executions are weakly fair; remove -fair")
-				}
-				if strong.Of(v) && r.reduction != None {
-					return fmt.Errorf("-strong-fair and -por %s cannot be combined: reordering "+
-						"independent transitions changes which executions are fair; use -por none",
-						r.reduction)
-				}
-				if fair.Of(v) && r.reduction != None {
-					return fmt.Errorf("-fair and -por %s cannot be combined: reordering "+
-						"independent transitions changes which executions are fair; use -por none",
-						r.reduction)
 				}
 				return nil
 			},

@@ -131,6 +131,9 @@ func (g *whole) build(s *exploration) bool {
 		}
 		if x.mine {
 			w.transitions += uint64(len(x.moves))
+			if x.ample >= ampleFirst {
+				w.reduced++
+			}
 		}
 		set := g.enabled(x.enabled)
 		var err error

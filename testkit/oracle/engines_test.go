@@ -222,6 +222,10 @@ func init() {
 				Reduction: red}))
 	}
 	engines = append(engines,
+		live("temporal transparent fair, 1 worker", temporal.Options{
+			Options: engine.Options{Workers: 1}, Reduction: temporal.Transparent, Fair: true}),
+		live("temporal transparent fair, 3 workers", temporal.Options{
+			Options: engine.Options{Workers: 3}, Reduction: temporal.Transparent, Fair: true}),
 		live("temporal fair, 1 worker", temporal.Options{Options: engine.Options{Workers: 1},
 			Fair: true}),
 		live("temporal fair, 3 workers", temporal.Options{Options: engine.Options{Workers: 3},

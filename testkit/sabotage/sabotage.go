@@ -141,6 +141,15 @@ var Asking = []struct{ Name, What string }{
 	{"enabled/blind", "enabled looks at nothing"},
 }
 
+// Temporal are the sabotages of the check of temporal properties with a reduction
+// (engine/temporal), which its comparison with brute force must find:
+//
+//	go test -tags sabotage ./engine/temporal -run Sabotage
+var Temporal = []struct{ Name, What string }{
+	{"fair/wakes", "no transition of an ample set enables a thread"},
+	{"fair/known", "of a state that has an ample set only its thread is known to be enabled"},
+}
+
 // Claims are the sabotages of claims by xr and xs (frontend/promela/machine), which the comparison
 // of searches must find:
 //

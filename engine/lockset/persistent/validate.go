@@ -11,6 +11,8 @@ import (
 type Validator struct {
 	// Ignore are threads that are taken for ones without transitions.
 	Ignore system.Observers
+	// Waking asks for more: no transition of the set may enable a thread outside of it.
+	Waking bool
 	m      system.Machine
 }
 
@@ -84,6 +86,13 @@ func (v *Validator) commutes(at system.State, t int, mine *next, n int, in func(
 			continue
 		}
 		theirs := v.next(at, u)
+		if v.Waking && len(theirs.ends) == 0 {
+			for _, end := range mine.ends {
+				if len(v.next(end, u).ends) > 0 {
+					return &Error{fmt.Sprintf("a step of thread %d enables thread %d", t, u)}
+				}
+			}
+		}
 		for k, end := range theirs.ends {
 			after := v.next(end, t)
 			if len(after.ends) != len(mine.ends) {

@@ -108,8 +108,8 @@ func TestFutureBounds(t *testing.T) {
 	}
 }
 
-// TestFormulasReduced compares the verdicts on formulas with and without reductions, and has C1
-// checked by brute force.
+// TestFormulasReduced compares the verdicts on formulas with and without reductions, and with
+// weak and strong fairness, and has C1 checked by brute force.
 func TestFormulasReduced(t *testing.T) {
 	n := sample.Of[uint64](20, 30, 150)
 	compared, smaller, held, refused := 0, 0, 0, 0
@@ -120,11 +120,12 @@ func TestFormulasReduced(t *testing.T) {
 			refused++
 			continue
 		}
+		fair := 0
 		check := func(r temporal.Reduction, f ltl.Formula, validate bool) *temporal.Result {
 			rs, err := temporal.Run(context.Background(), s, []engine.Property{
 				{Name: "p", Formula: f, Text: l.Text}}, temporal.Options{
 				Options:   engine.Options{Workers: 1, MaxStates: 1000, Validate: validate},
-				Reduction: r})
+				Reduction: r, Fair: fair == 1, Strong: fair == 2})
 			if err != nil {
 				t.Fatalf("seed %d: %v: %v\n%s", seed, r, err, text)
 			}
@@ -135,22 +136,25 @@ func TestFormulasReduced(t *testing.T) {
 			if !f.StutterInvariant() {
 				continue
 			}
-			want := check(temporal.None, f, false)
-			if want.Verdict == engine.Incomplete || want.Fault != nil && want.Fault.Trace == nil {
-				refused++
-				continue
-			}
-			for _, r := range []temporal.Reduction{temporal.Invisible, temporal.Transparent} {
-				got := check(r, f, want.States < 60)
-				compared++
-				if got.Verdict != want.Verdict {
-					t.Errorf("seed %d: %v: %v, without a reduction %v: %v\n%s", seed, r,
-						got.Verdict, want.Verdict, f, text)
+			for fair = range 3 {
+				want := check(temporal.None, f, false)
+				if want.Verdict == engine.Incomplete ||
+					want.Fault != nil && want.Fault.Trace == nil {
+					refused++
+					break
 				}
-				if want.Verdict == engine.Pass {
-					held++
-					if got.States < want.States {
-						smaller++
+				for _, r := range []temporal.Reduction{temporal.Invisible, temporal.Transparent} {
+					got := check(r, f, want.States < 60)
+					compared++
+					if got.Verdict != want.Verdict {
+						t.Errorf("seed %d: %v, fairness %d: %v, without a reduction %v: %v\n%s",
+							seed, r, fair, got.Verdict, want.Verdict, f, text)
+					}
+					if want.Verdict == engine.Pass {
+						held++
+						if got.States < want.States {
+							smaller++
+						}
 					}
 				}
 			}
