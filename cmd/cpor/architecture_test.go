@@ -49,6 +49,7 @@ var layers = []layer{
 		{"benchmarks", "what is measured"},
 		{"examples", "models to begin with"},
 		{"check", "a Go test under every schedule"},
+		{"model", "models in Go"},
 		{"frontend/gosrc/testcmd", "cpor test"},
 		{"frontend/gosrc/gotest", "one Go test, with all engines"},
 	}},

@@ -1,0 +1,8 @@
+// Package models has models that are written in Go with package model. Each has a twin in cpor's
+// own language, which has the same steps: the tests compare the states and transitions of both.
+package models
+
+import "cpor/model"
+
+// All are the models, by the name of the file of the twin.
+var All = []*model.Model{TwoPhaseCommit}

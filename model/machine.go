@@ -1,0 +1,581 @@
+package model
+
+import (
+	"fmt"
+	"math/bits"
+	"runtime"
+	"strings"
+
+	"cpor/system"
+)
+
+// machine is one build of a model with its live state. The variables, steps and properties of a
+// build refer to it.
+type machine struct {
+	*builtModel
+	words []uint64
+	log   []undo
+	hash  uint64
+	acc   []system.Access
+	track bool
+	ask   func(system.Loc) uint64
+	asked map[system.Loc]uint64
+
+	mode        mode
+	watchReads  bool // Get has to tell of itself
+	watchWrites bool
+	// About the current step:
+	cur      int // the thread; -1 outside
+	alt      uint64
+	choices  []choice
+	decided  int // accesses up to here decide which alternatives there are
+	jump     int
+	learning *Case // whose first operation is looked for
+	used     bool  // something was used before it
+	viol     *system.Violation
+	chosen   *Case
+
+	from     system.Mark // where it began
+	taken    taken
+	decisive []system.Loc
+	narrate  bool
+	deeds    []system.Deed
+	waits    string
+	counts   []uint64
+}
+
+// builtModel is what the build function has made. It does not change afterwards.
+type builtModel struct {
+	sys        *System // nil while the first build runs
+	locs       []location
+	queues     []*queue
+	contents   []contents
+	procs      []*Process
+	properties []property
+	observers  []int // the properties that are invariants
+	props      []proposition
+	inits      []func()
+
+	lay, begin []func()
+	size       int // words without those of failures
+	files      []string
+	rings      bool
+}
+
+// location is a shared location: bits of the state, or something virtual, which is a function of
+// the local part of a process.
+type location struct {
+	name   string
+	cell   cell
+	width  int
+	show   func(words []uint64) string
+	thread int // of a label; -1
+	label  int
+}
+
+// contents are what is shown of a channel.
+type contents struct {
+	name string
+	loc  system.Loc
+	show func() string
+}
+
+// mode is what the machine is doing.
+type mode uint8
+
+const (
+	idle     mode = iota
+	building      // the build function runs
+	asking        // a property or a guard is evaluated: nothing may be written
+	deciding      // a condition of If or While is evaluated: nothing shared may be read
+	stepping
+)
+
+type undo struct {
+	word int32
+	old  uint64
+}
+
+type choice struct{ digit, radix uint64 }
+
+// failure ends a step with a violation.
+type failure struct {
+	kind    system.ViolationKind
+	message string
+}
+
+// blocked is the panic of a blocked step.
+type blockedPanic struct{}
+
+var blockedStep = &blockedPanic{}
+
+func (m *machine) misuse(format string, args ...any) any {
+	if m.mode == building {
+		return m.mistake(format, args...)
+	}
+	return &failure{system.Runtime, fmt.Sprintf(format, args...)}
+}
+
+func (m *machine) mistake(format string, args ...any) *Mistake {
+	return &Mistake{callerOf(), fmt.Sprintf(format, args...)}
+}
+
+// declare adds the cells of something shared, and returns the first one's number.
+func (m *machine) declare(name string, widths []int, show func([]uint64) string) system.Loc {
+	first := len(m.locs)
+	for i, w := range widths {
+		l := location{width: w, thread: -1}
+		if i == 0 {
+			l.name, l.show = name, show
+		}
+		m.locs = append(m.locs, l)
+	}
+	return system.Loc(first)
+}
+
+// virtual adds the location of a label.
+func (m *machine) virtual(name string, thread, i int) system.Loc {
+	m.locs = append(m.locs, location{name: name, thread: thread, label: i})
+	return system.Loc(len(m.locs) - 1)
+}
+
+func (m *machine) cellsOf(first system.Loc, n int) []cell {
+	cs := make([]cell, n)
+	for i := range cs {
+		cs[i] = m.locs[int(first)+i].cell
+	}
+	return cs
+}
+
+// layOut finds a place for everything, words being filled in order.
+func (m *machine) layOut() {
+	var free []int // bits used of each word
+	fit := func(width int) cell {
+		for w := range free {
+			if free[w]+width <= 64 {
+				c := cell{int32(w), uint8(free[w]), ones(width)}
+				free[w] += width
+				return c
+			}
+		}
+		free = append(free, width)
+		return cell{int32(len(free) - 1), 0, ones(width)}
+	}
+	for i := range m.locs {
+		if l := &m.locs[i]; l.thread < 0 {
+			l.cell = fit(l.width)
+		}
+	}
+	for _, p := range m.procs {
+		widths := append([]int{p.pcBits()}, p.widths...)
+		total := 0
+		for _, w := range widths {
+			total += w
+		}
+		if total <= 64 {
+			s := fit(total)
+			p.slot = []cell{s}
+			at := s.shift
+			for _, w := range widths {
+				p.cells = append(p.cells, cell{s.word, at, ones(w)})
+				at += uint8(w)
+			}
+		} else {
+			used := 64
+			for _, w := range widths {
+				if used+w > 64 {
+					free = append(free, 64)
+					p.slot = append(p.slot, cell{int32(len(free) - 1), 0, ones(64)})
+					used = 0
+				}
+				p.cells = append(p.cells, cell{int32(len(free) - 1), uint8(used), ones(w)})
+				used += w
+			}
+		}
+		p.pc, p.cells = p.cells[0], p.cells[1:]
+	}
+	m.size = len(free)
+	for i, p := range m.procs {
+		p.fail = int32(m.size + i)
+	}
+	m.words = make([]uint64, m.size+m.threads())
+	for _, f := range m.lay {
+		f()
+	}
+	for _, q := range m.queues {
+		m.rings = m.rings || q.n > 1
+	}
+}
+
+func (m *machine) threads() int { return len(m.procs) + len(m.observers) }
+
+func (m *machine) setMode(to mode) {
+	m.mode = to
+	m.watchReads = m.track || m.learning != nil || to != stepping && to != asking
+	m.watchWrites = m.track || m.learning != nil || to != stepping
+}
+
+// set writes one word.
+func (m *machine) set(word int32, v uint64) {
+	old := m.words[word]
+	if old == v {
+		return
+	}
+	m.log = append(m.log, undo{word, old})
+	if m.track {
+		m.hash ^= mix(word, old) ^ mix(word, v)
+	}
+	m.words[word] = v
+}
+
+// mix hashes one word at its place.
+func mix(word int32, v uint64) uint64 {
+	hi, lo := bits.Mul64(v^uint64(word)*0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+	return hi ^ lo ^ v<<32
+}
+
+func (m *machine) put(c cell, v uint64) {
+	w := m.words[c.word]
+	m.set(c.word, w&^(c.mask<<(c.shift&63))|v&c.mask<<(c.shift&63))
+}
+
+// access records an access.
+func (m *machine) access(l system.Loc, write bool) {
+	m.note(system.Access{Loc: l, Write: write})
+}
+
+// note records an access. Several to one location become an ordinary one.
+func (m *machine) note(a system.Access) {
+	for i := len(m.acc) - 1; i >= 0; i-- {
+		if b := &m.acc[i]; b.Loc == a.Loc {
+			*b = system.Access{Loc: a.Loc, Write: b.Write || a.Write}
+			return
+		}
+	}
+	m.acc = append(m.acc, a)
+	if m.ask != nil {
+		if _, ok := m.asked[a.Loc]; !ok {
+			m.asked[a.Loc] = m.ask(a.Loc)
+			m.SetValue(a.Loc, m.asked[a.Loc])
+		}
+	}
+}
+
+// reads is told by what reads n locations.
+func (m *machine) reads(first system.Loc, n int) {
+	if m.mode != stepping && m.mode != asking {
+		panic(m.outside("read"))
+	}
+	m.used = true
+	if m.track {
+		for i := range n {
+			m.access(first+system.Loc(i), false)
+		}
+	}
+}
+
+func (m *machine) outside(what string) any {
+	switch m.mode {
+	case building:
+		return m.mistake("a variable is %s while the model is built: only steps and properties "+
+			"have a state", what)
+	case deciding:
+		return m.misuse("the condition of If or While uses something shared, which would not be " +
+			"a step of its own: let the step before it store that in a local variable")
+	}
+	return m.mistake("a variable is %s outside of a step", what)
+}
+
+func (m *machine) readOne(l system.Loc) {
+	if m.watchReads {
+		m.reads(l, 1)
+	}
+}
+
+// stepping panics unless a step is being executed.
+func (m *machine) stepping() {
+	switch m.mode {
+	case stepping:
+		return
+	case asking:
+		panic(m.misuse("a guard or a property changes the state, or blocks; it may only read"))
+	case deciding:
+		panic(m.misuse("the condition of If or While changes the state; it may only read"))
+	}
+	panic(m.outside("changed"))
+}
+
+// own panics unless a step of p is being executed.
+func (m *machine) own(p *Process, what string) {
+	m.stepping()
+	if m.cur != p.thread {
+		panic(m.misuse("%s of %s in a step of another process", what, p.name))
+	}
+}
+
+// sets is told by what writes a variable of n locations without looking at it; raw is the
+// first one's value.
+func (m *machine) sets(first system.Loc, n int, raw uint64) {
+	m.stepping()
+	m.used = true
+	if !m.track {
+		return
+	}
+	for i := range n {
+		a := system.Access{Loc: first + system.Loc(i), Write: true}
+		if n == 1 && raw < 1<<32 {
+			if a.Op = system.Store(int64(raw)); a.Op != 0 {
+				a.Room = system.Unlimited
+			}
+		}
+		m.note(a)
+	}
+}
+
+// write changes a location that the step has read.
+func (m *machine) write(l system.Loc, c cell, v uint64) {
+	if m.watchWrites {
+		m.stepping()
+		m.used = true
+		if m.track {
+			m.access(l, true)
+		}
+	}
+	m.put(c, v)
+}
+
+// decide says that what the step has read so far decides whether it is enabled, or what
+// alternatives it has.
+func (m *machine) decide() { m.decided = len(m.acc) }
+
+func (m *machine) choose(n int) int {
+	m.stepping()
+	m.used = true
+	if n < 1 {
+		panic(m.misuse("Choose(%d): there must be something to choose from", n))
+	}
+	m.decide()
+	place := uint64(1)
+	for _, c := range m.choices {
+		place *= c.radix
+	}
+	if hi, lo := bits.Mul64(place, uint64(n)); hi != 0 || lo >= 1<<(63-caseBits) {
+		panic(m.misuse("the choices of one step have too many outcomes"))
+	}
+	digit := m.alt % uint64(n)
+	m.alt /= uint64(n)
+	m.choices = append(m.choices, choice{digit, uint64(n)})
+	return int(digit)
+}
+
+// nextDigits returns the number of the choices after those that were made, 0 if there are none.
+func (m *machine) nextDigits() uint64 {
+	for i := len(m.choices) - 1; i >= 0; i-- {
+		if m.choices[i].digit+1 < m.choices[i].radix {
+			var alt uint64
+			place := uint64(1)
+			for j := 0; j <= i; j++ {
+				d := m.choices[j].digit
+				if j == i {
+					d++
+				}
+				alt += d * place
+				place *= m.choices[j].radix
+			}
+			return alt
+		}
+	}
+	return 0
+}
+
+// blocker is an operation that can block, and is the first one of a step: if it cannot be
+// executed, the step need not be tried.
+type blocker struct {
+	q    *queue
+	send bool
+	mu   *Mutex
+}
+
+// begins notes the first operation of a step while that is learned.
+func (m *machine) begins(b blocker) {
+	if m.learning != nil && !m.used {
+		m.learning.first = b
+	}
+	m.used = true
+}
+
+func (b *blocker) known() bool { return b.q != nil || b.mu != nil }
+
+// open reports whether the operation can be executed.
+func (b *blocker) open(m *machine) bool {
+	if b.mu != nil {
+		m.readOne(b.mu.loc)
+		return b.mu.cell.get(m.words) == 0
+	}
+	if b.send {
+		return !m.full(b.q, b.q.tail)
+	}
+	return m.full(b.q, b.q.head)
+}
+
+// index returns the slot that an index of a queue names.
+func (m *machine) index(q *queue, l system.Loc) int {
+	if q.n == 1 {
+		return 0
+	}
+	return int(m.locs[l].cell.get(m.words))
+}
+
+// full reports whether there is a value in the slot that an index of a queue names.
+func (m *machine) full(q *queue, l system.Loc) bool {
+	if m.watchReads {
+		if q.n > 1 {
+			m.reads(l, 1)
+		}
+		slot := q.slot + system.Loc(m.index(q, l)*q.per)
+		m.reads(slot, 1)
+	}
+	return m.locs[int(q.slot)+m.index(q, l)*q.per].cell.get(m.words)&1 != 0
+}
+
+// ready reports whether a queue can be sent to, or received from.
+func (m *machine) ready(q *queue, send bool) bool {
+	m.stepping()
+	m.begins(blocker{q: q, send: send})
+	var ok bool
+	if send {
+		ok = !m.full(q, q.tail)
+	} else {
+		ok = m.full(q, q.head)
+	}
+	m.decide()
+	if !ok && m.narrate {
+		m.waits = q.name + " is empty"
+		if send {
+			m.waits = q.name + " is full"
+		}
+	}
+	return ok
+}
+
+// unlocked is ready for a mutex.
+func (m *machine) unlocked(mu *Mutex) bool {
+	m.stepping()
+	m.begins(blocker{mu: mu})
+	m.readOne(mu.loc)
+	m.decide()
+	owner := mu.cell.get(m.words)
+	if owner != 0 && m.narrate {
+		m.waits = fmt.Sprintf("%s, which %s", mu.name, m.holds(owner))
+	}
+	return owner == 0
+}
+
+func (m *machine) holds(owner uint64) string {
+	if owner == 0 {
+		return "nobody holds"
+	}
+	return m.ownerName(owner) + " holds"
+}
+
+func (m *machine) ownerName(owner uint64) string {
+	if owner == 0 {
+		return "free"
+	}
+	return m.procs[owner-1].name
+}
+
+// advance moves an index of a queue, and returns what it was.
+func (m *machine) advance(q *queue, l system.Loc) int {
+	i := m.index(q, l)
+	if q.n > 1 {
+		m.write(l, m.locs[l].cell, uint64((i+1)%q.n))
+	}
+	return i
+}
+
+// count returns how many values are in a queue.
+func (m *machine) count(q *queue) int {
+	n := 0
+	for i := range q.n {
+		n += int(m.locs[int(q.slot)+i*q.per].cell.get(m.words) & 1)
+	}
+	return n
+}
+
+// isAt reports whether a process is at a label.
+func (m *machine) isAt(p *Process, i int) bool {
+	n := p.pc.get(m.words)
+	if n == 0 {
+		return false
+	}
+	for _, k := range p.nodes[p.steps[n-1]].labels {
+		if k == i {
+			return true
+		}
+	}
+	return false
+}
+
+// failWord says which violation ended a thread: a kind, a file and a line. It is not 0, and
+// names the same in every process that runs the same program.
+func (m *machine) failWord(kind system.ViolationKind, pos system.Pos) uint64 {
+	k := map[system.ViolationKind]uint64{system.Assertion: 1, system.Invariant: 2,
+		system.Runtime: 3}[kind]
+	file := 0
+	for i, f := range m.files {
+		if f == pos.File {
+			file = i
+		}
+	}
+	return k<<56 | uint64(file)<<32 | uint64(pos.Line)
+}
+
+// recovered makes what a panic says of the outcome of a step.
+func (m *machine) recovered(st *status, pos system.Pos) {
+	switch r := recover().(type) {
+	case nil:
+	case *blockedPanic:
+		*st = blocked
+	case *failure:
+		*st = failed
+		m.viol = &system.Violation{Kind: r.kind, Message: r.message, Pos: m.failedAt(pos)}
+	case *Mistake:
+		*st = failed
+		m.viol = &system.Violation{Kind: system.Runtime, Message: r.Message, Pos: m.failedAt(pos)}
+	case error:
+		*st = failed
+		m.viol = &system.Violation{Kind: system.Runtime, Pos: m.failedAt(pos),
+			Message: "panic: " + strings.TrimPrefix(r.Error(), "runtime error: ")}
+	default:
+		*st = failed
+		m.viol = &system.Violation{Kind: system.Runtime, Pos: m.failedAt(pos),
+			Message: fmt.Sprintf("panic: %v", r)}
+	}
+}
+
+// failedAt returns the place of the frame that panics: the innermost one in a file that the model
+// was built in, which all machines know.
+func (m *machine) failedAt(or system.Pos) system.Pos {
+	pos := userFrames(func(f runtime.Frame) bool {
+		name := fileName(f.File)
+		for _, k := range m.files {
+			if k == name {
+				return true
+			}
+		}
+		return false
+	})
+	if pos.Line == 0 {
+		return or
+	}
+	return pos
+}
+
+type status uint8
+
+const (
+	moved status = iota
+	blocked
+	failed
+)

@@ -1,0 +1,101 @@
+package model
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strings"
+
+	"cpor/system"
+)
+
+// text is the source of steps, by the line where they are added.
+type text struct {
+	source string
+	steps  map[int]string
+}
+
+// textAt returns the statements of the step that is added at a place; its line if the sources are
+// not there.
+func (s *System) textAt(pos system.Pos) string {
+	s.sources.Do(s.read)
+	if t := s.texts[pos.File]; t != nil {
+		if x := t.steps[pos.Line]; x != "" {
+			return x
+		}
+	}
+	return "step"
+}
+
+// read reads the sources, which are where they were when the program was compiled.
+func (s *System) read() {
+	s.texts = map[string]*text{}
+	for _, short := range s.made.files {
+		path, ok := sourcePaths.Load(short)
+		if !ok {
+			continue
+		}
+		b, err := os.ReadFile(path.(string))
+		if err != nil {
+			continue
+		}
+		t := &text{source: string(b), steps: map[int]string{}}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, short, b, parser.SkipObjectResolution)
+		if err != nil {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CallExpr); ok && adds(c) {
+				line := fset.Position(c.Rparen).Line
+				if first := fset.Position(c.Pos()).Line; t.steps[first] == "" {
+					line = first
+				}
+				if x := t.statements(fset, c); x != "" {
+					t.steps[line] = x
+				}
+			}
+			return true
+		})
+		s.texts[short] = t
+	}
+}
+
+// adds reports whether a call adds a step, by its name.
+func adds(c *ast.CallExpr) bool {
+	switch f := c.Fun.(type) {
+	case *ast.SelectorExpr:
+		switch f.Sel.Name {
+		case "Step", "When", "Wait", "Do":
+			return true
+		}
+	case *ast.Ident:
+		return f.Name == "Do" || f.Name == "When"
+	}
+	return false
+}
+
+// statements returns the statements of the functions among the arguments of a call, in one line.
+func (t *text) statements(fset *token.FileSet, c *ast.CallExpr) string {
+	var parts []string
+	for _, a := range c.Args {
+		switch a := a.(type) {
+		case *ast.FuncLit:
+			body := t.source[fset.Position(a.Body.Lbrace).Offset+1 : fset.Position(
+				a.Body.Rbrace).Offset]
+			var lines []string
+			for line := range strings.Lines(body) {
+				line, _, _ = strings.Cut(line, "//")
+				if line = strings.TrimSpace(line); line != "" {
+					lines = append(lines, line)
+				}
+			}
+			parts = append(parts, strings.ReplaceAll(strings.ReplaceAll(strings.Join(lines, "; "),
+				"{; ", "{ "), "; }", " }"))
+		case *ast.Ident:
+			parts = append(parts, a.Name)
+		}
+	}
+	return strings.Join(parts, ": ")
+}
