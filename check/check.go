@@ -95,15 +95,22 @@ func (c Config) every(t *testing.T, what string, skip int, instead func(why erro
 	case res.Failure != nil:
 		t.Fatal(a.text)
 	case res.Verdict != engine.Pass:
-		t.Logf("incomplete: %s, no failure; %s%s", human.Plural(res.Executions, "execution"),
-			res.Reason, testcmd.Covered(res))
+		t.Logf("incomplete: %s, no failure; %s%s", counted(res), res.Reason,
+			testcmd.Covered(res))
 		if !c.Incomplete {
 			t.FailNow()
 		}
 	default:
-		t.Logf("every schedule%s: %s", testcmd.OfScenarios(res),
-			human.Plural(res.Executions, "execution"))
+		t.Logf("every schedule%s: %s%s", testcmd.OfScenarios(res), counted(res), res.Bound)
 	}
+}
+
+// counted says how much was explored.
+func counted(r *gotest.Result) string {
+	if r.Executions == 0 && r.States > 0 {
+		return human.Plural(r.States, "state")
+	}
+	return human.Plural(r.Executions, "execution")
 }
 
 // answer explores a test, if that was not done before.

@@ -37,16 +37,7 @@ import (
 // those were. A type that passes is right for them; larger ones may fail.
 func Linearizable[T any](t *testing.T, new func() T, options ...Option) {
 	t.Helper()
-	p := &plan{what: reflect.TypeFor[T](), make: func() reflect.Value {
-		return reflect.ValueOf(new())
-	}}
-	for _, o := range options {
-		o.apply(p)
-	}
-	if err := p.complete(); err != "" {
-		t.Fatalf("check.Linearizable: %s", err)
-	}
-	linearizable(t, p)
+	linearizable(t, planned(t, linear, new, options))
 }
 
 // Option is an operation of the type that [Linearizable] checks, or says how it is checked.
@@ -136,6 +127,9 @@ type Bounds struct {
 	Scenarios int
 	// Seed is that of the random draws (1).
 	Seed uint64
+	// Steps is how many steps goroutines may make before a call ends (1000), for [LockFree] and
+	// [ObstructionFree] only.
+	Steps int
 }
 
 func (b Bounds) apply(p *plan) { p.bounds = b }
@@ -167,6 +161,7 @@ func (o option) apply(p *plan) { o(p) }
 
 // plan is what one call of Linearizable checks.
 type plan struct {
+	is        property
 	what      reflect.Type
 	make      func() reflect.Value
 	model     reflect.Type // nil: the type itself
@@ -207,6 +202,10 @@ func (p *plan) complete() string {
 	b.Prefix = max(cmp.Or(b.Prefix, 1), 0)
 	b.Scenarios = cmp.Or(b.Scenarios, 200)
 	b.Seed = cmp.Or(b.Seed, 1)
+	if err := p.fitsProperty(); err != "" {
+		return err
+	}
+	b.Steps = cmp.Or(b.Steps, 1000)
 	switch {
 	case b.Goroutines < 2 || b.Goroutines > limitGoroutines:
 		return fmt.Sprintf("%d goroutines: want 2 to %d", b.Goroutines, limitGoroutines)
@@ -235,7 +234,7 @@ func (p *plan) complete() string {
 func (p *plan) tooMany(n int) string {
 	last := 0
 	for _, x := range p.pool {
-		if x.observes() {
+		if p.is == linear && x.observes() {
 			last++
 		}
 	}
@@ -388,5 +387,5 @@ func show(v any) string {
 func (p *plan) describe() string {
 	b := p.bounds
 	return fmt.Sprint(len(p.pool), b.Goroutines, b.Calls, b.Concurrent, b.Prefix, b.Scenarios,
-		b.Seed, p.only != "")
+		b.Seed, p.only != "", int(p.is), b.Steps)
 }

@@ -11,14 +11,17 @@ import (
 )
 
 // linearizable explores the test that has called Linearizable. A test that cannot be explored is
-// sampled.
+// sampled; not for LockFree and ObstructionFree, as nobody can suspend a goroutine.
 func linearizable(t *testing.T, p *plan) {
 	t.Helper()
 	if p.config.Timeout == 0 {
 		p.config.Timeout = manyTests
 	}
-	p.config.every(t, "check.Linearizable", 3, func(why error) {
+	p.config.every(t, p.is.String(), 3, func(why error) {
 		t.Helper()
+		if p.is != linear {
+			return
+		}
 		n, count := p.sample(t)
 		const text = "sampled only, because it cannot be explored: %d executions of %d " +
 			"scenarios, no failure; %v"
@@ -54,7 +57,7 @@ func (p *plan) sample(t *testing.T) (executions, count int) {
 		for _, text := range texts {
 			s, err := p.parse(text[2:])
 			if err != "" {
-				t.Fatalf("check.Linearizable: %s", err)
+				t.Fatalf("%s: %s", p.is, err)
 			}
 			p.run(t, s)
 			executions++
@@ -76,6 +79,8 @@ func mayWait(bool) {}
 func calm(bool) {}
 
 func tell(string) {}
+
+func calling(string) {}
 
 // patience is how long a call that may wait forever is waited for.
 const patience = time.Second / 2

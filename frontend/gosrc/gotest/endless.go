@@ -599,28 +599,8 @@ func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 // goroutines. The error says that the cycle does not lead back to where it begins.
 func ExplainCycle(p *gosrc.Program, t *trace.Trace, cycle []trace.Step, kind FailureKind) (*Failure,
 	error) {
-	m := p.NewMachine()
-	walk := func(steps []trace.Step) (system.State, error) {
-		for i, s := range steps {
-			if s.Thread >= m.NumThreads() {
-				return nil, fmt.Errorf("there is no goroutine for step %d", i+1)
-			}
-			if out := m.Step(s.Thread, s.Alt); out.Kind != system.Moved {
-				return nil, fmt.Errorf("step %d is %v", i+1, out.Kind)
-			}
-		}
-		return m.Encode(nil), nil
-	}
-	before, err := walk(t.Steps)
-	if err != nil {
+	if err := leadsBack(p, t.Steps, cycle); err != nil {
 		return nil, err
-	}
-	after, err := walk(cycle)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Equal(before, after) {
-		return nil, errors.New("the steps do not lead back to the same state")
 	}
 	var steps []machine.TraceStep
 	for _, s := range t.Steps {
@@ -641,4 +621,32 @@ func ExplainCycle(p *gosrc.Program, t *trace.Trace, cycle []trace.Step, kind Fai
 	}
 	f.Message = strings.Join(names, ", ")
 	return f, nil
+}
+
+// leadsBack returns an error if steps behind an execution do not lead back to where it has ended.
+func leadsBack(p *gosrc.Program, steps, cycle []trace.Step) error {
+	m := p.NewMachine()
+	walk := func(steps []trace.Step) (system.State, error) {
+		for i, s := range steps {
+			if s.Thread >= m.NumThreads() {
+				return nil, fmt.Errorf("there is no goroutine for step %d", i+1)
+			}
+			if out := m.Step(s.Thread, s.Alt); out.Kind != system.Moved {
+				return nil, fmt.Errorf("step %d is %v", i+1, out.Kind)
+			}
+		}
+		return m.Encode(nil), nil
+	}
+	before, err := walk(steps)
+	if err != nil {
+		return err
+	}
+	after, err := walk(cycle)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(before, after) {
+		return errors.New("the steps do not lead back to the same state")
+	}
+	return nil
 }

@@ -92,7 +92,10 @@ type Result struct {
 	Parallel bool
 	// Scenarios says which scenarios of check.Linearizable were covered; empty if there are none.
 	Scenarios string
-	done      int // of several scenarios, how many were covered before the search has ended
+	// Bound says within how many steps calls end, of such scenarios; empty if there are none.
+	Bound string
+	steps int
+	done  int // of several scenarios, how many were covered before the search has ended
 	// Failure is the failure that was found, or nil.
 	Failure *Failure
 	// Once is a failure that was seen in a random schedule and did not come again when that was
@@ -128,6 +131,9 @@ const (
 	Fatal    FailureKind = "fatal"  // unlock of unlocked mutex, concurrent map writes
 	Exit     FailureKind = "exit"
 	Livelock FailureKind = "livelock"
+	// Progress: calls need not end if goroutines are suspended (check.LockFree and
+	// check.ObstructionFree).
+	Progress FailureKind = "progress"
 )
 
 // Failure is a failing execution.

@@ -18,6 +18,7 @@ import (
 	"cpor/frontend/gosrc/machine"
 	"cpor/frontend/gosrc/native"
 	"cpor/frontend/gosrc/native/replay"
+	"cpor/frontend/gosrc/scenario"
 	"cpor/internal/human"
 	"cpor/system"
 	"cpor/trace"
@@ -98,6 +99,11 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 	}
 	res.Release()
 	res.Release, res.Native = nil, nil
+	for _, text := range described {
+		if d, err := scenario.Parse(text); err == nil && d.Progress != scenario.AnyProgress {
+			return nil, &NeedsInterpreter{called(d.Progress) + " compares states", stores}
+		}
+	}
 	if n.Scenario == nil || strings.Contains(strings.Join(described, ""), " waits") {
 		return nil, &NeedsInterpreter{"check.Linearizable has calls that may wait forever",
 			"-machine interpreted explores them"}

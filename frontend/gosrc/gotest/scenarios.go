@@ -22,10 +22,13 @@ import (
 func scenarios(ctx context.Context, described []string, o Options, start time.Time, res *Result,
 	run func(ctx context.Context, texts []string, o Options) (*Result, error)) (*Result, error) {
 	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run}
-	for _, text := range described {
+	for i, text := range described {
 		d, err := scenario.Parse(text)
 		if err != nil {
 			return nil, err
+		}
+		if i == 0 && d.Progress != scenario.AnyProgress {
+			res.Executions, res.Samples = 0, 0 // they made no call
 		}
 		sizes := d.Sizes()
 		if d.Only {
@@ -43,10 +46,23 @@ func scenarios(ctx context.Context, described []string, o Options, start time.Ti
 				return x.total, err
 			}
 		}
+		x.bound(d.Progress)
 	}
 	x.total.Scenarios = x.covered.String()
 	x.total.Duration = time.Since(start)
 	return x.total, nil
+}
+
+// bound adds within how many steps calls end to the result.
+func (x *exploring) bound(is scenario.Progress) {
+	steps := human.Plural(uint64(x.total.steps), "step")
+	switch is {
+	case scenario.LockFree:
+		x.total.Bound += "; whoever is suspended, a call of the others ends within " + steps
+	case scenario.ObstructionFree:
+		x.total.Bound += "; alone, a goroutine ends its call within " + steps
+	}
+	x.total.steps = 0
 }
 
 // exploring is an exploration of many scenarios.
@@ -149,6 +165,7 @@ func sum(a, b *Result) *Result {
 	b.States += a.States
 	b.Transitions += a.Transitions
 	b.Runs += a.Runs
+	b.Bound, b.steps = a.Bound, max(a.steps, b.steps)
 	b.Tests = union(a.Tests, b.Tests)
 	b.Parallel = a.Parallel || b.Parallel
 	if b.Slow == nil {
@@ -215,6 +232,12 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 			if len(texts) > 1 {
 				o.Engine = DPOR
 			}
+			if d, err := planOf(described, texts); err != nil || d.Progress != 0 {
+				if err != nil {
+					return nil, err
+				}
+				return advances(ctx, p, texts, d, o)
+			}
 			return run(ctx, p.WithScenarios(texts), o)
 		})
 	switch {
@@ -224,6 +247,17 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 		p.SetScenarios(res.Program.Explore().Scenarios) // shrink has tried others
 	}
 	return res, err
+}
+
+// planOf returns the description to which scenarios belong.
+func planOf(described, texts []string) (d scenario.Description, err error) {
+	plan, _, _ := strings.Cut(texts[0], ":")
+	for _, text := range described {
+		if d, err = scenario.Parse(text); err != nil || fmt.Sprint(d.Plan) == plan {
+			return d, err
+		}
+	}
+	return d, fmt.Errorf("there is no plan %s of package check", plan)
 }
 
 // quickly is how long a scenario may take among others.

@@ -210,7 +210,7 @@ func (e *encoder) goroutine(g *goroutine) {
 	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | flag(
 		g.parked)<<4 | flag(g.timeout)<<5 | flag(g.late)<<6 | flag(g.behind)<<7 | uint64(
 		g.status)<<8 | flag(g.bubble)<<16 | flag(g.busy)<<17 | flag(g.words > 0)<<18 | flag(
-		g.calm)<<19
+		g.calm)<<19 | flag(g.call != 0)<<20
 	left := uint64(0)
 	if g.armed {
 		left = uint64(m.deadlineOf(g) - m.now)
@@ -224,6 +224,9 @@ func (e *encoder) goroutine(g *goroutine) {
 		failure, madeWord(g.made), uint64(g.reads), madeWord(g.clockAt))
 	if g.words > 0 {
 		e.word(e.ref(g.invokes), e.ref(g.sees), uint64(g.words))
+	}
+	if g.call != 0 {
+		e.word(g.call)
 	}
 	n := 0
 	for p := g.panics; p != nil; p = p.next {
@@ -465,6 +468,9 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 	st.reads, st.clockAt = int32(d.next()), d.token()
 	if flags>>18&1 != 0 {
 		st.invokes, st.sees, st.words = d.next(), d.next(), int32(d.next())
+	}
+	if flags>>20&1 != 0 {
+		st.call = d.next()
 	}
 	var last *panicRec
 	for range d.next() {

@@ -162,11 +162,15 @@ type gstate struct {
 	// it notes them, and of how many goroutines; see scenarios.
 	invokes, sees uint64
 	words         int32
-	reads         int32 // of the clock, at clockAt and nowhere else in between
-	clockAt       token
-	busy          bool // it has done more since then than to look around
-	panics        *panicRec
-	failure       *system.Violation
+	// The call of a scenario of check.LockFree that it is in, 0: none; and how many have ended
+	// since the state was loaded.
+	call    uint64
+	calls   int32
+	reads   int32 // of the clock, at clockAt and nowhere else in between
+	clockAt token
+	busy    bool // it has done more since then than to look around
+	panics  *panicRec
+	failure *system.Violation
 }
 
 // goroutine is a thread.

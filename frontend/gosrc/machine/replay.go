@@ -30,7 +30,28 @@ type Ending struct {
 	GoesOn bool
 	// Lost are the stacks of goroutines that can never continue, whatever the others do.
 	Lost []Stack
+	// Calls are those of a scenario of check.LockFree or check.ObstructionFree in which goroutines
+	// are.
+	Calls []InCall
 }
+
+// InCall is a goroutine in a call, and what it does there.
+type InCall struct {
+	Stack
+	Thread int
+	Call   string
+	Does   Doing
+}
+
+// Doing is what a goroutine does at the end of an execution.
+type Doing int
+
+// What goroutines do. If one waits, none runs.
+const (
+	Waits     Doing = iota // for others
+	Runs                   // it has made steps since a call has ended
+	Suspended              // nothing, though it could
+)
 
 // Stack is where a goroutine was.
 type Stack struct {
@@ -78,6 +99,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		missed: map[uint64]token{}}
 	m.report = rep
 	late := map[int32]bool{}
+	runs := map[int]bool{} // goroutines that made steps in calls since one has ended
 	for k, st := range steps {
 		sleeps := e.Slept.Func == "" && st.Thread < len(m.gors) && m.testSleeps(m.gors[st.Thread])
 		if (!e.Early || sleeps || m.gors[st.Thread].timeout) && m.Early(st.Thread) {
@@ -89,9 +111,15 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 				late[owner.number] = true
 			}
 		}
+		in, before := m.Call(st.Thread) != "", m.Ended(st.Thread)
 		out := m.Step(st.Thread, st.Alt)
 		if out.Kind != system.Moved {
 			return nil, fmt.Errorf("step %d is %v", k+1, out.Kind)
+		}
+		if m.Ended(st.Thread) > before {
+			clear(runs)
+		} else if in {
+			runs[st.Thread] = true
 		}
 		if out.Violation != nil {
 			e.Violation = out.Violation
@@ -110,7 +138,36 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 			m.waiting(g, slices.Contains(lost, int(g.number)), rep, e)
 		}
 	}
+	m.inCalls(runs, rep, e)
 	return e, nil
+}
+
+// inCalls adds the goroutines that are in calls.
+func (m *Machine) inCalls(runs map[int]bool, rep *Report, e *Ending) {
+	waits := false
+	for t, g := range m.gors {
+		call := m.Call(t)
+		if call == "" {
+			continue
+		}
+		c := InCall{Thread: t, Call: call, Does: Suspended, Stack: Stack{
+			Goroutine: m.Describe(t), Frames: m.places(m.stackOf(g))}}
+		if runs[t] {
+			c.Does = Runs
+		}
+		mark := m.Mark()
+		out := m.Step(t, 0)
+		m.Rewind(mark)
+		if out.Kind == system.Blocked {
+			c.Does, c.What, waits = Waits, m.waitsFor(g, rep)+", in "+call, true
+		}
+		e.Calls = append(e.Calls, c)
+	}
+	for i := range e.Calls {
+		if waits && e.Calls[i].Does == Runs {
+			e.Calls[i].Does = Suspended
+		}
+	}
 }
 
 // waiting adds what a goroutine waits for at the end, if it cannot continue.

@@ -75,6 +75,13 @@ func scenarios(plain func(name string, run func(m *Machine, g *goroutine, r []ui
 	plain("internal/cpor.Calm", func(m *Machine, g *goroutine, r []uint64) {
 		g.calm = r[0] != 0
 	})
+	// Calling(text): a call begins of which neither results nor order matter; empty: it ends.
+	plain("internal/cpor.Calling", func(m *Machine, g *goroutine, r []uint64) {
+		if r[0] == 0 {
+			g.calls++
+		}
+		g.call = r[0]
+	})
 	// MayWait says whether the goroutine may wait forever.
 	plain("internal/cpor.MayWait", func(m *Machine, g *goroutine, r []uint64) {
 		g.behind = r[0] != 0
@@ -108,6 +115,26 @@ func (m *Machine) calmly(g *goroutine) bool {
 	m.execute(g, i, r, alts[0])
 	return g.status == alive
 }
+
+// Call returns the call that a goroutine is in, of a scenario of check.LockFree or
+// check.ObstructionFree; empty if it is in none.
+func (m *Machine) Call(t int) string {
+	if t >= len(m.gors) || m.gors[t].status != alive || m.gors[t].call == 0 {
+		return ""
+	}
+	return m.text(m.gors[t].call)
+}
+
+// Ended returns how many such calls of a goroutine have ended since the state was loaded.
+func (m *Machine) Ended(t int) int {
+	if t >= len(m.gors) {
+		return 0
+	}
+	return int(m.gors[t].calls)
+}
+
+// Sleeps reports whether a goroutine waits for time to pass.
+func (m *Machine) Sleeps(t int) bool { return m.gors[t].armed }
 
 // SetScenarios makes the system one that explores other scenarios, or none. Nothing that belongs
 // to the system may be running.

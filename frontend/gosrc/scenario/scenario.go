@@ -35,12 +35,29 @@ type Description struct {
 	Limit      int // scenarios of one size
 	Seed       uint64
 	Only       bool // check has the only scenario
+	Progress   Progress
+	Steps      int // that may be made before a call ends
+}
+
+// Progress is what is asked of the calls besides their results.
+type Progress int
+
+// The kinds of progress, as package check numbers them.
+const (
+	AnyProgress Progress = iota // check.Linearizable: results count
+	LockFree
+	ObstructionFree
+)
+
+// String is what a type is.
+func (p Progress) String() string {
+	return []string{"linearizable", "lock-free", "obstruction-free"}[p]
 }
 
 // Parse reads a description.
 func Parse(text string) (d Description, err error) {
 	if _, err := fmt.Sscan(text, &d.Plan, &d.Calls, &d.Goroutines, &d.Each, &d.Together,
-		&d.Prefix, &d.Limit, &d.Seed, &d.Only); err != nil {
+		&d.Prefix, &d.Limit, &d.Seed, &d.Only, &d.Progress, &d.Steps); err != nil {
 		return d, fmt.Errorf("package check describes scenarios as %q, which does not fit this "+
 			"version of cpor: %w", text, err)
 	}

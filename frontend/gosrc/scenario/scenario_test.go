@@ -8,9 +8,9 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	d, err := Parse("1 8 3 2 4 1 200 7 true")
+	d, err := Parse("1 8 3 2 4 1 200 7 true 1 9")
 	want := Description{Plan: 1, Calls: 8, Goroutines: 3, Each: 2, Together: 4, Prefix: 1,
-		Limit: 200, Seed: 7, Only: true}
+		Limit: 200, Seed: 7, Only: true, Progress: LockFree, Steps: 9}
 	if err != nil || d != want {
 		t.Errorf("%+v, %v", d, err)
 	}

@@ -38,7 +38,7 @@ const Check = "cpor/check"
 // declarations from us.
 func Shared(name string) bool {
 	return slices.Contains([]string{"config.go", "history.go", "linearizable.go",
-		"scenario.go"}, name)
+		"progress.go", "scenario.go"}, name)
 }
 
 // checkFolder holds our files of Check, whatever the module is called.

@@ -216,7 +216,11 @@ func (s *session) replayFile(w io.Writer) error {
 		return err
 	}
 	var f *gotest.Failure
-	if len(doc.Cycle) == 0 {
+	if doc.Failed.Kind == string(gotest.Progress) {
+		if f, err = gotest.ExplainStall(prog, doc.Trace(), stepsOf(doc.Cycle)); err == nil {
+			f.Message = doc.Failed.Message
+		}
+	} else if len(doc.Cycle) == 0 {
 		f, err = gotest.Repeat(prog, doc.Trace())
 	} else if f, err = gotest.ExplainCycle(prog, doc.Trace(), stepsOf(doc.Cycle),
 		gotest.FailureKind(doc.Failed.Kind)); err == nil {

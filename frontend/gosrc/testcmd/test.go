@@ -380,7 +380,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.verdict = failing
 		AddTest(res.Failure, p.Dir, test)
 		head, rest, _ := strings.Cut(s.relative(Headline(res.Failure)), "\n")
-		o.summary = fmt.Sprintf("%s (%s explored%s)\n%s", head, explored(res), natively(res), rest)
+		o.summary = fmt.Sprintf("%s (%s explored%s)\n%s", head, Explored(res), natively(res), rest)
 		o.details = s.relative(Describe(programOf(res), res.Failure, s.table(), s.hurry(begin)))
 		s.writeTrace(p, test, res)
 		s.report(res, begin)
@@ -388,19 +388,19 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.verdict, o.summary = failing, res.Reason
 	case res.Verdict == engine.Pass:
 		o.verdict = passed
-		o.summary = "every schedule" + OfScenarios(res) + ": " + explored(res) + fixed(res) +
-			natively(res)
+		o.summary = "every schedule" + OfScenarios(res) + ": " + Explored(res) + res.Bound +
+			fixed(res) + natively(res)
 		if t := res.Tests; len(t) > 0 && t[0].Skipped && !t[0].Ended {
 			o.verdict, o.summary = skipped, cmp.Or(strings.TrimSpace(t[0].Why), "skipped")
 		}
 	case res.Once != nil:
 		head, rest, _ := strings.Cut(s.relative(Headline(res.Once)), "\n")
 		o.verdict, o.summary = unfinished, fmt.Sprintf("seen once, and not again when the "+
-			"execution was repeated: %s (%s explored%s)\n%s", head, explored(res), natively(res),
+			"execution was repeated: %s (%s explored%s)\n%s", head, Explored(res), natively(res),
 			rest)
 		o.details = s.relative(Describe(programOf(res), res.Once, s.table(), s.hurry(begin)))
 	default:
-		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+
+		o.verdict, o.summary = unfinished, Explored(res)+", no failure; "+
 			res.Reason+Covered(res)+fixed(res)+natively(res)
 	}
 	switch {
@@ -547,7 +547,8 @@ func (s *session) options() gotest.Options {
 	}
 }
 
-func explored(r *gotest.Result) string {
+// Explored says how much was explored.
+func Explored(r *gotest.Result) string {
 	random := human.Plural(r.Samples, "random schedule")
 	switch {
 	case r.Samples == 0:

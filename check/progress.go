@@ -1,0 +1,116 @@
+package check
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+// LockFree checks that a type is lock-free: whichever goroutines are suspended forever, and
+// wherever that happens, a call of the others ends within a bound of steps that they make
+// (Herlihy and Shavit, "On the nature of progress", OPODIS 2011).
+//
+//	func TestStack(t *testing.T) {
+//		check.LockFree(t, NewStack,
+//			check.Op("Push", (*Stack).Push),
+//			check.Op("Pop", (*Stack).Pop))
+//	}
+//
+// It generates scenarios as [Linearizable] does, without calls in the end, and explores all states
+// of each. The test fails if a call waits for another goroutine, if goroutines can make steps for
+// ever while no call ends, or if they can make more than [Bounds].Steps steps without that. The log
+// shows who is suspended where, and the schedule. A step is an operation that synchronizes, such as
+// an atomic operation, with the computation behind it.
+//
+// Results do not matter: LockFree refuses [Model], [Order] and [Operation.MayWait]. Panics, data
+// races, deadlocks and leaked goroutines are failures, too.
+func LockFree[T any](t *testing.T, new func() T, options ...Option) {
+	t.Helper()
+	linearizable(t, planned(t, lockFree, new, options))
+}
+
+// ObstructionFree checks that a type is obstruction-free: from every state that goroutines reach
+// together, each goroutine ends its call within a bound of steps if all others are suspended
+// (Herlihy, Luchangco and Moir, "Obstruction-free synchronization", ICDCS 2003). Otherwise it is as
+// [LockFree], which asks for more.
+func ObstructionFree[T any](t *testing.T, new func() T, options ...Option) {
+	t.Helper()
+	linearizable(t, planned(t, obstructionFree, new, options))
+}
+
+// property is what a test checks.
+type property int
+
+// Package scenario knows these numbers.
+const (
+	linear property = iota
+	lockFree
+	obstructionFree
+)
+
+// String is the name of the function.
+func (p property) String() string {
+	return []string{"check.Linearizable", "check.LockFree", "check.ObstructionFree"}[p]
+}
+
+// planned is the plan of a call of Linearizable and the like.
+func planned[T any](t *testing.T, is property, new func() T, options []Option) *plan {
+	t.Helper()
+	p := &plan{is: is, what: reflect.TypeFor[T](), make: func() reflect.Value {
+		return reflect.ValueOf(new())
+	}}
+	for _, o := range options {
+		o.apply(p)
+	}
+	if err := p.complete(); err != "" {
+		t.Fatalf("%s: %s", p.is, err)
+	}
+	return p
+}
+
+// fitsProperty returns what was said that the property does not use.
+func (p *plan) fitsProperty() string {
+	switch {
+	case p.is == linear && p.bounds.Steps != 0:
+		return "Bounds.Steps is for LockFree and ObstructionFree"
+	case p.is == linear:
+		return ""
+	case p.model != nil:
+		return "Model says what calls return, which does not matter here"
+	case p.order != RealTime:
+		return "Order says what calls return, which does not matter here"
+	case p.bounds.Steps < 0:
+		return fmt.Sprintf("%d steps: want at least 1", p.bounds.Steps)
+	}
+	for _, o := range p.ops {
+		if o.mayWait {
+			return fmt.Sprintf("operation %s may wait, so it depends on others", o.name)
+		}
+	}
+	return ""
+}
+
+// progress executes a scenario of LockFree or ObstructionFree. It keeps nothing of the calls, so
+// that states differ only where the type's do.
+func (p *plan) progress(s steps) {
+	value := p.make()
+	for _, x := range s.prefix {
+		perform(x.op.fn, value, x.args)
+	}
+	e := &execution{value: value}
+	e.wait.Add(len(s.goroutines))
+	for _, list := range s.goroutines {
+		go e.calls(list)
+	}
+	e.wait.Wait()
+}
+
+// calls makes the calls of a goroutine.
+func (e *execution) calls(list []invocation) {
+	defer e.wait.Done()
+	for i := range list {
+		calling(list[i].text)
+		perform(list[i].op.fn, e.value, list[i].args)
+		calling("")
+	}
+}
