@@ -21,6 +21,8 @@
 //			check.Op("Put", (*Cache).Put))
 //	}
 //
+// [LockFree] and [ObstructionFree] check that calls end although other goroutines have stopped.
+//
 // The sources must be where they were when the test was compiled, as they are when go
 // test runs it.
 package check

@@ -72,9 +72,9 @@ func TestProcesses(t *testing.T) {
 // TestFailures starts the tests that fail on purpose and looks at what they say.
 func TestFailures(t *testing.T) {
 	if testing.Short() {
-		t.Skip("explores two tests in a process of its own")
+		t.Skip("explores three tests in a process of its own")
 	}
-	c := exec.Command(os.Args[0], "-test.run=^(TestRacy|TestProcesses)$", "-test.v")
+	c := exec.Command(os.Args[0], "-test.run=^(TestRacy|TestProcesses|TestSpinning)$", "-test.v")
 	c.Env = append(os.Environ(), "CHECK_FAILS=1")
 	out, err := c.CombinedOutput()
 	if err == nil {
@@ -83,6 +83,7 @@ func TestFailures(t *testing.T) {
 	for _, want := range []string{
 		`--- FAIL: TestRacy`, `check_test.go:\d+:\d+: data race on n: `, `begins count.func1`,
 		`--- FAIL: TestProcesses`,
+		`--- FAIL: TestSpinning`, `not obstruction-free: Wait\(\) at .* makes steps forever`,
 		`calls exec.Command: programs that start others cannot be explored`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {

@@ -231,6 +231,17 @@ func TestMistakes(t *testing.T) {
 		{[]Option{Op("Swap", (*register).Swap).Arg(0, many(60)...).Silent()}, ""},
 		{[]Option{Op("Get", (*register).Get), Bounds{Prefix: 60}}, "64 calls of a scenario and 1 " +
 			"in the end: want at most 64 together; Silent leaves an operation out in the end"},
+		{[]Option{Op("Get", (*register).Get), Bounds{Steps: 9}},
+			"Bounds.Steps is for LockFree and ObstructionFree"},
+		{[]Option{lockFree, Op("Get", (*register).Get).MayWait()},
+			"operation Get may wait, so it depends on others"},
+		{[]Option{lockFree, Op("Get", (*register).Get), Quiescence},
+			"Order says what calls return, which does not matter here"},
+		{[]Option{lockFree, Op("Get", (*register).Get), Model(func() int { return 0 })},
+			"Model says what calls return, which does not matter here"},
+		{[]Option{obstructionFree, Op("Get", (*register).Get), Bounds{Steps: -1}},
+			"-1 steps: want at least 1"},
+		{[]Option{obstructionFree, Op("Swap", (*register).Swap).Arg(0, many(60)...)}, ""},
 	} {
 		p := &plan{what: reflect.TypeFor[*register](), make: func() reflect.Value {
 			return reflect.ValueOf(new())
@@ -243,6 +254,8 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+func (is property) apply(p *plan) { p.is = is }
 
 // TestOnlyReads: Only reads what a failure shows.
 func TestOnlyReads(t *testing.T) {

@@ -98,16 +98,14 @@ func (p *plan) progress(s steps) {
 		perform(x.op.fn, value, x.args)
 	}
 	e := &execution{value: value}
-	e.wait.Add(len(s.goroutines))
 	for _, list := range s.goroutines {
-		go e.calls(list)
+		go e.caller(list)
 	}
-	e.wait.Wait()
+	settle(&e.wait)
 }
 
-// calls makes the calls of a goroutine.
-func (e *execution) calls(list []invocation) {
-	defer e.wait.Done()
+// caller makes the calls of a goroutine.
+func (e *execution) caller(list []invocation) {
 	for i := range list {
 		calling(list[i].text)
 		perform(list[i].op.fn, e.value, list[i].args)

@@ -24,31 +24,39 @@ import (
 	"cpor/trace"
 )
 
-// check.LockFree and check.ObstructionFree are decided on the graph of all states of a scenario,
-// without reduction: each state is stored, with what happened before it, and every step of every
-// goroutine is executed from it. A goroutine is in a call from before its first step on; suspending
-// it is to give it no more steps.
+// check.LockFree and check.ObstructionFree are decided on the graph of all states of a scenario:
+// each state is stored, with what happened before it, and every step of every goroutine is
+// executed from it, but for two kinds of steps that go before all others (below). A goroutine is
+// in a call from before its first step on; suspending it is to give it no more steps.
 //
 // A type is lock-free if there is no infinite execution in which goroutines make steps in calls
 // but only finitely many calls end, whoever is suspended. A scenario has finitely many calls. So
 // with finitely many states that says: no cycle of the graph has a step in a call. Suspending
-// goroutines adds nothing to that, because a cycle need not have steps of all. A depth-first search
-// closes a cycle at a state on its path. How many steps can be made before a call ends follows for
-// each state from its successors, in the order in which the search leaves them; it is compared with
-// the bound. The path of the search alone may exceed the bound, which ends the search where states
-// are infinitely many: then some path has infinitely many steps and finitely many ends of calls.
+// goroutines adds nothing to that, because a cycle need not have steps of all. A depth-first
+// search closes a cycle at a state on its path. How many steps can be made before a call ends
+// follows for each state from its successors, in the order in which the search leaves them; it
+// is compared with the bound. The path of the search alone may exceed the bound, which ends the
+// search where states are infinitely many: then some path has infinitely many steps and finitely
+// many ends of calls.
 //
-// A type is obstruction-free if in each state every goroutine that is in a call ends it alone. So
-// for each goroutine the steps of that goroutine alone are searched in the same way, from every
-// state.
+// A type is obstruction-free if in each state every goroutine that is in a call ends it alone.
+// So for each goroutine the steps of that goroutine alone are searched in the same way, from
+// every state.
 //
 // A goroutine in a call that cannot make its next step waits for another one, which may be
 // suspended. So such a state violates both.
 //
-// Steps outside calls (the test starts the goroutines, the type has goroutines of its own) lead to
-// further states, but do not count. A cycle of them alone violates nothing. But then cycles are no
-// longer found by the path alone, so the result is incomplete; and so it is if time passes, since a
-// call that sleeps waits for earlier deadlines of suspended goroutines.
+// The steps that go before all others: that the test starts a goroutine, and that a goroutine
+// computes up to the first operation of its first call, depends on no step of others: in
+// programs without races it reads what nobody else writes, and whoever waits for it at a channel
+// is in a call and waits. So every execution has one in which that step comes first, with the
+// same steps behind it, and a step that is made once is on no cycle. The test itself, which
+// waits until nobody can run, is asked last.
+//
+// Steps outside calls (the test starts the goroutines, the type has goroutines of its own) lead
+// to further states, but do not count. A cycle of them alone violates nothing. But then cycles
+// are no longer found by the path alone, so the result is incomplete; and so it is if time
+// passes, since a call that sleeps waits for earlier deadlines of suspended goroutines.
 
 // anyone stands for all goroutines together.
 const anyone = -1
@@ -105,11 +113,15 @@ type step struct {
 func (x *progress) explore(from system.State, is scenario.Progress) {
 	x.m.Load(from)
 	x.add(-1, trace.Step{})
+	x.load(0)
 	if is == scenario.LockFree {
 		x.search(0, anyone, 0, anyone)
 		return
 	}
-	for id := int32(0); int(id) < len(x.keys) && x.expand(id); id++ {
+	for id := int32(0); int(id) < len(x.keys); id++ {
+		if x.load(id); !x.expand(id) {
+			return
+		}
 		for t := range x.threads(id) {
 			if x.search(id, t, 0, t); x.over() {
 				return
@@ -132,14 +144,23 @@ func (x *progress) threads(id int32) map[int]bool {
 	return out
 }
 
-// expand executes all steps from a state; false if the search has to end.
+// expand executes all steps from the live state, which is id; false if the search has to end.
 func (x *progress) expand(id int32) bool {
 	for len(x.expanded) <= int(id) {
 		x.expanded, x.moves = append(x.expanded, false), append(x.moves, nil)
 	}
-	if x.expanded[id] || x.over() {
+	if x.expanded[id] || x.over() || x.interrupted(id) {
 		return !x.over()
 	}
+	x.expanded[id] = true
+	if !x.first(id) {
+		x.all(id)
+	}
+	return !x.over()
+}
+
+// interrupted reports whether the search has to end for a reason of its own.
+func (x *progress) interrupted(id int32) bool {
 	switch {
 	case id%64 == 0 && x.ctx.Err() != nil:
 		x.reason = stopped
@@ -148,24 +169,47 @@ func (x *progress) expand(id int32) bool {
 	case x.p.Unsupported() != nil || x.p.GaveUp() != "":
 		x.reason = cmp.Or(x.p.GaveUp(), "given up")
 	}
-	if x.reason != "" {
-		return false
-	}
-	x.expanded[id] = true
-	x.load(id)
+	return x.reason != ""
+}
+
+// all executes the next steps of all goroutines.
+func (x *progress) all(id int32) {
 	stuck := false
+	last := x.m.Settles(0)
 	for t := range x.m.NumThreads() {
-		kind := x.thread(id, t)
-		if x.over() {
-			return false
+		if t > 0 || !last {
+			stuck = x.thread(id, t) == waits || stuck
 		}
-		stuck = stuck || kind == waits
+		if x.over() {
+			return
+		}
 	}
-	if stuck && len(x.moves[id]) == 0 && !x.m.Over() {
+	if last && len(x.moves[id]) == 0 {
+		stuck = x.thread(id, 0) == waits || stuck
+	}
+	if stuck && len(x.moves[id]) == 0 && !x.m.Over() && !x.over() {
 		x.failing = x.graph.path(id)
-		return false
 	}
-	return true
+}
+
+// first executes a step that goes before all others, if there is one.
+func (x *progress) first(id int32) bool {
+	if x.m.Starts(0) {
+		return x.thread(id, 0) == moves
+	}
+	for t := range x.m.NumThreads() {
+		if !x.m.Begins(t) {
+			continue
+		}
+		mark := x.m.Mark()
+		o := x.m.Step(t, 0)
+		calls := o.Kind == system.Moved && o.Next == 0 && o.Violation == nil && x.m.Call(t) != ""
+		x.m.Rewind(mark)
+		if calls {
+			return x.thread(id, t) == moves
+		}
+	}
+	return false
 }
 
 // can says what a goroutine can do in a state.
@@ -223,8 +267,8 @@ func (x *progress) known(who int, id int32) *int32 {
 	return &l[id]
 }
 
-// search finds out how many steps of who can be made from a state before a call ends. So many have
-// been made on the way there, the last one by the goroutine last.
+// search finds out how many steps of who can be made from the live state, id, before a call ends.
+// Made is how many were made on the way there, the last one by the goroutine last.
 func (x *progress) search(id int32, who, made, last int) {
 	if *x.known(who, id) != unknown || !x.expand(id) {
 		return
@@ -282,7 +326,12 @@ func (x *progress) follow(s step, who, made int) (n int32, ok bool) {
 	if *x.known(who, s.to) == onPath {
 		return 0, x.closes(s.to)
 	}
-	x.search(s.to, who, made, int(s.thread))
+	if *x.known(who, s.to) == unknown {
+		mark := x.m.Mark()
+		x.m.Step(int(s.thread), s.alt)
+		x.search(s.to, who, made, int(s.thread))
+		x.m.Rewind(mark)
+	}
 	if x.over() {
 		return 0, false
 	}
@@ -586,9 +635,11 @@ func stalled(p *gosrc.Program, steps, cycle []trace.Step) (*Failure, *callers, e
 		if len(c.Frames) > 0 {
 			name += " at " + trace.PosString(c.Frames[0].Pos)
 		}
-		cycles := slices.ContainsFunc(cycle, func(s trace.Step) bool { return s.Thread == c.Thread })
+		cycles := slices.ContainsFunc(cycle, func(s trace.Step) bool {
+			return s.Thread == c.Thread
+		})
 		switch {
-		case c.Does == machine.Waits:
+		case c.Does == machine.Blocked:
 			who.waiting = append(who.waiting, name)
 		case cycles || len(cycle) == 0 && c.Does == machine.Runs:
 			who.running = append(who.running, name)

@@ -48,9 +48,10 @@ type Doing int
 
 // What goroutines do. If one waits, none runs.
 const (
-	Waits     Doing = iota // for others
-	Runs                   // it has made steps since a call has ended
-	Suspended              // nothing, though it could
+	Blocked Doing = iota // it waits for others
+	// Runs: it has made steps lately, in the second half of those since a call has ended.
+	Runs
+	Suspended // nothing, though it could do something
 )
 
 // Stack is where a goroutine was.
@@ -99,7 +100,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		missed: map[uint64]token{}}
 	m.report = rep
 	late := map[int32]bool{}
-	runs := map[int]bool{} // goroutines that made steps in calls since one has ended
+	var runs []int // the goroutines of the steps in calls since one has ended
 	for k, st := range steps {
 		sleeps := e.Slept.Func == "" && st.Thread < len(m.gors) && m.testSleeps(m.gors[st.Thread])
 		if (!e.Early || sleeps || m.gors[st.Thread].timeout) && m.Early(st.Thread) {
@@ -117,9 +118,9 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 			return nil, fmt.Errorf("step %d is %v", k+1, out.Kind)
 		}
 		if m.Ended(st.Thread) > before {
-			clear(runs)
+			runs = runs[:0]
 		} else if in {
-			runs[st.Thread] = true
+			runs = append(runs, st.Thread)
 		}
 		if out.Violation != nil {
 			e.Violation = out.Violation
@@ -138,12 +139,12 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 			m.waiting(g, slices.Contains(lost, int(g.number)), rep, e)
 		}
 	}
-	m.inCalls(runs, rep, e)
+	m.inCalls(runs[len(runs)/2:], rep, e)
 	return e, nil
 }
 
 // inCalls adds the goroutines that are in calls.
-func (m *Machine) inCalls(runs map[int]bool, rep *Report, e *Ending) {
+func (m *Machine) inCalls(runs []int, rep *Report, e *Ending) {
 	waits := false
 	for t, g := range m.gors {
 		call := m.Call(t)
@@ -152,14 +153,14 @@ func (m *Machine) inCalls(runs map[int]bool, rep *Report, e *Ending) {
 		}
 		c := InCall{Thread: t, Call: call, Does: Suspended, Stack: Stack{
 			Goroutine: m.Describe(t), Frames: m.places(m.stackOf(g))}}
-		if runs[t] {
+		if slices.Contains(runs, t) {
 			c.Does = Runs
 		}
 		mark := m.Mark()
 		out := m.Step(t, 0)
 		m.Rewind(mark)
 		if out.Kind == system.Blocked {
-			c.Does, c.What, waits = Waits, m.waitsFor(g, rep)+", in "+call, true
+			c.Does, c.What, waits = Blocked, m.waitsFor(g, rep)+", in "+call, true
 		}
 		e.Calls = append(e.Calls, c)
 	}

@@ -133,6 +133,25 @@ func (m *Machine) Ended(t int) int {
 	return int(m.gors[t].calls)
 }
 
+// Starts reports whether a goroutine starts another one next, and nobody counts them.
+func (m *Machine) Starts(t int) bool {
+	i := m.gors[t].pending()
+	return i != nil && i.Op == compile.Go && !m.gors[t].unstarted && !m.sys.counts
+}
+
+// Begins reports whether a goroutine has not made a step, and nobody counts them.
+func (m *Machine) Begins(t int) bool {
+	g := m.gors[t]
+	return g.status == alive && g.unstarted && !m.sys.counts
+}
+
+// Settles reports whether a goroutine waits until no other one can run.
+func (m *Machine) Settles(t int) bool {
+	i := m.gors[t].pending()
+	return i != nil && i.Op == compile.Sync && !m.gors[t].unstarted &&
+		natives[i.N].name == "internal/cpor.Settled"
+}
+
 // Sleeps reports whether a goroutine waits for time to pass.
 func (m *Machine) Sleeps(t int) bool { return m.gors[t].armed }
 

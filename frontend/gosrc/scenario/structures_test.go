@@ -4,11 +4,14 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"cpor/engine"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
 	"cpor/testkit/sample"
@@ -93,5 +96,45 @@ func TestShrink(t *testing.T) {
 	}
 	if err := res.Failure.Trace.Replay(res.Program.System); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestProgress explores types whose calls end whoever is suspended, or not.
+func TestProgress(t *testing.T) {
+	pkg, c := compiled(t, "progress")
+	quick := []string{"TestAbortBlocks", "TestCounter", "TestForgetAloneBlocks", "TestLockedBlocks"}
+	for _, f := range pkg.Tests() {
+		if !slices.Contains(quick, f.Name) && !sample.Long() || f.Name == "TestTiny" {
+			continue
+		}
+		p, err := c.Test(f.Name, gosrc.Explore{NoLeaks: f.Name == "TestServedBlocks"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := gotest.Run(t.Context(), p, gotest.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+			continue
+		}
+		blocks := strings.HasSuffix(f.Name, "Blocks")
+		t.Logf("%s: %v, %d states in %v; %s%s", f.Name, res.Verdict, res.States, res.Duration,
+			res.Scenarios, res.Bound)
+		if !blocks {
+			if res.Verdict != engine.Pass || res.Bound == "" {
+				t.Errorf("%s: %v; %s; %+v", f.Name, res.Verdict, res.Reason, res.Failure)
+			}
+			continue
+		}
+		want := "not lock-free: "
+		if strings.HasSuffix(f.Name, "AloneBlocks") {
+			want = "not obstruction-free: "
+		}
+		if g := res.Failure; g == nil || g.Kind != gotest.Progress ||
+			!strings.HasPrefix(g.Message, want) {
+			t.Errorf("%s: %v, %s; %+v", f.Name, res.Verdict, res.Scenarios, res.Failure)
+		} else if again, err := gotest.ExplainStall(res.Program, g.Trace, g.Cycle); err != nil ||
+			!reflect.DeepEqual(again.Stacks, g.Stacks) {
+			t.Errorf("%s: once more: %+v, %v, want %+v", f.Name, again, err, g)
+		}
 	}
 }

@@ -133,8 +133,8 @@ func (r *Ring) Take() int {
 	}
 }
 
-// Vyukov is the bounded queue by Dmitry Vyukov: a Take of a place whose Put is suspended finds the
-// queue empty, but a Put of that place in the next round waits for it.
+// Vyukov is the bounded queue by Dmitry Vyukov. It is not linearizable, but nobody waits: a Take of a
+// place whose Put is suspended finds the queue empty, and a Put finds it full.
 type Vyukov struct {
 	cells      [2]struct{ seq, v atomic.Int64 }
 	head, tail atomic.Int64
@@ -235,9 +235,8 @@ func (s *Counting) Inc() int {
 	return n
 }
 
-// Abort is a counter for two goroutines that abort each other: each announces itself, and gives up
-// if it sees the other one's announcement, which it takes back. One alone takes back what the other
-// has announced and ends.
+// Abort is a counter whose goroutines abort each other: each becomes the owner and begins again if
+// another one has become it meanwhile.
 type Abort struct {
 	owner atomic.Int64
 	n     atomic.Int64
@@ -246,24 +245,23 @@ type Abort struct {
 func (a *Abort) IncBy(me int64) {
 	for {
 		a.owner.Store(me)
-		n := a.n.Load()
-		// The owner adds, if nobody has become the owner meanwhile.
 		if a.owner.CompareAndSwap(me, 0) {
-			a.n.CompareAndSwap(n, n+1)
+			a.n.Add(1)
 			return
 		}
 	}
 }
 
 // Wait waits for what Set sets.
-type Wait struct{ c chan struct{} }
+type Wait struct {
+	set atomic.Bool
+	c   chan struct{}
+}
 
 func newWait() *Wait { return &Wait{c: make(chan struct{})} }
 
 func (w *Wait) Set() {
-	select {
-	case <-w.c:
-	default:
+	if !w.set.Swap(true) {
 		close(w.c)
 	}
 }
@@ -289,4 +287,45 @@ func (s *Served) Next() int {
 	c := make(chan int, 1)
 	s.ask <- c
 	return <-c
+}
+
+// Tiny has programs for calls: its digits to the base 8, the last one first. See do.
+type Tiny struct {
+	a  atomic.Int64
+	mu sync.Mutex
+}
+
+func (x *Tiny) Do(code int) {
+	held := false
+	for left := code; left > 0; {
+		digit := left % 8
+		left /= 8
+		again := false
+		switch digit {
+		case 1, 2:
+			x.a.Store(int64(digit))
+		case 3:
+			again = !x.a.CompareAndSwap(0, 1)
+		case 4:
+			again = !x.a.CompareAndSwap(1, 2)
+		case 5:
+			again = x.a.Load() == 1
+		case 6:
+			if !held {
+				x.mu.Lock()
+				held = true
+			}
+		case 7:
+			if held {
+				x.mu.Unlock()
+				held = false
+			}
+		}
+		if again {
+			left = code
+		}
+	}
+	if held {
+		x.mu.Unlock()
+	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // TestProgress of package scenario explores these tests. The names of those that fail end in
-// Blocks, of those that are obstruction-free and not lock-free in Aborts.
+// Blocks.
 
 var stack = []check.Option{check.Op("Push", (*Stack).Push).Arg(0, 1), check.Op("Pop", (*Stack).Pop)}
 
@@ -42,7 +42,7 @@ func TestRing(t *testing.T) {
 		check.Op("Put", (*Ring).Put), check.Op("Take", (*Ring).Take))
 }
 
-func TestVyukovBlocks(t *testing.T) {
+func TestVyukov(t *testing.T) {
 	check.LockFree(t, newVyukov, check.Bounds{Goroutines: 2, Calls: 3},
 		check.Op("Put", (*Vyukov).Put).Arg(0, 1), check.Op("Take", (*Vyukov).Take))
 }
@@ -78,7 +78,7 @@ func abort() []check.Option {
 	return []check.Option{check.Op("IncBy", (*Abort).IncBy).Arg(0, 1, 2)}
 }
 
-func TestAborts(t *testing.T) {
+func TestAbortBlocks(t *testing.T) {
 	check.LockFree(t, func() *Abort { return new(Abort) }, abort()...)
 }
 
@@ -96,4 +96,25 @@ func TestWaitBlocks(t *testing.T) {
 
 func TestServedBlocks(t *testing.T) {
 	check.LockFree(t, newServed, check.Op("Next", (*Served).Next), check.Config{Leaks: true})
+}
+
+// tinyCodes are the programs of TestTiny of package gotest. Few have a lock or a loop.
+func tinyCodes() (codes []any) {
+	for range 4 {
+		codes = append(codes, 0o52, 0o41) // they abort each other
+	}
+	for x, i := uint32(1), 0; i < 32; i++ {
+		code := 0
+		for range 3 {
+			x = x*1664525 + 1013904223
+			code = code*8 + int("1212125123124567"[x>>28]-'0')
+		}
+		codes = append(codes, code)
+	}
+	return codes
+}
+
+func TestTiny(t *testing.T) {
+	check.LockFree(t, func() *Tiny { return new(Tiny) },
+		check.Op("Do", (*Tiny).Do).Arg(0, tinyCodes()...))
 }

@@ -1,0 +1,228 @@
+package gotest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cpor/engine"
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/scenario"
+	"cpor/testkit/sample"
+)
+
+// tinyState is a value of type Tiny of testdata/progress while goroutines use it: its word, who
+// holds its lock (from 1 on), and of each goroutine the call that it is in and what is left of it.
+type tinyState struct {
+	a, holder int
+	call      [3]int
+	left      [3]int
+}
+
+// tiny is a scenario: the programs of each goroutine's calls.
+type tiny [][]int
+
+// local makes what a goroutine does without a step.
+func (x tiny) local(s *tinyState, g int) {
+	for s.call[g] < len(x[g]) {
+		switch held := s.holder == g+1; {
+		case s.left[g] == 0 && held:
+			return // it unlocks
+		case s.left[g] == 0:
+			if s.call[g]++; s.call[g] < len(x[g]) {
+				s.left[g] = x[g][s.call[g]]
+			}
+		case s.left[g]%8 == 0, s.left[g]%8 == 6 && held, s.left[g]%8 == 7 && !held:
+			s.left[g] /= 8
+		default:
+			return
+		}
+	}
+}
+
+func (x tiny) begin() (s tinyState) {
+	for g := range x {
+		s.left[g] = x[g][0]
+		x.local(&s, g)
+	}
+	return s
+}
+
+// step returns the state after a step of a goroutine; not ok if it waits.
+func (x tiny) step(s tinyState, g int) (_ tinyState, ok bool) {
+	digit := s.left[g] % 8
+	s.left[g] /= 8
+	again := false
+	switch digit {
+	case 0, 7:
+		s.holder = 0
+	case 1, 2:
+		s.a = digit
+	case 3, 4:
+		if again = s.a != digit-3; !again {
+			s.a = digit - 2
+		}
+	case 5:
+		again = s.a == 1
+	case 6:
+		if s.holder != 0 {
+			return s, false
+		}
+		s.holder = g + 1
+	}
+	if again {
+		s.left[g] = x[g][s.call[g]]
+	}
+	x.local(&s, g)
+	return s, true
+}
+
+// longest returns the most steps of some goroutines that lead from a state until a call ends; -1 if
+// there is no bound, or one of them waits. On are the states on the way.
+func (x tiny) longest(s tinyState, who []int, on map[tinyState]bool) int {
+	if on[s] {
+		return -1
+	}
+	on[s] = true
+	defer delete(on, s)
+	most := 0
+	for _, g := range who {
+		if s.call[g] == len(x[g]) {
+			continue
+		}
+		next, ok := x.step(s, g)
+		if !ok {
+			return -1
+		}
+		n := 0
+		if next.call == s.call {
+			if n = x.longest(next, who, on); n < 0 {
+				return -1
+			}
+		}
+		most = max(most, n+1)
+	}
+	return most
+}
+
+// bound is the most steps over all states that can be reached; -1 if there is no bound.
+func (x tiny) bound(is scenario.Progress) int {
+	var all []int
+	for g := range x {
+		all = append(all, g)
+	}
+	seen := map[tinyState]bool{x.begin(): true}
+	queue := []tinyState{x.begin()}
+	most := 0
+	for ; len(queue) > 0; queue = queue[1:] {
+		s := queue[0]
+		groups := [][]int{all}
+		if is == scenario.ObstructionFree {
+			groups = nil
+			for g := range x {
+				groups = append(groups, []int{g})
+			}
+		}
+		for _, who := range groups {
+			n := x.longest(s, who, map[tinyState]bool{})
+			if n < 0 {
+				return -1
+			}
+			most = max(most, n)
+		}
+		for g := range x {
+			if s.call[g] == len(x[g]) {
+				continue
+			}
+			if next, ok := x.step(s, g); ok && !seen[next] {
+				seen[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	return most
+}
+
+// tinyCodes returns the small programs, as in testdata/progress.
+func tinyCodes() (codes []int) {
+	for range 4 {
+		codes = append(codes, 0o52, 0o41) // they abort each other
+	}
+	for x, i := uint32(1), 0; i < 32; i++ {
+		code := 0
+		for range 3 {
+			x = x*1664525 + 1013904223
+			code = code*8 + int("1212125123124567"[x>>28]-'0')
+		}
+		codes = append(codes, code)
+	}
+	return codes
+}
+
+// TestTiny explores random scenarios of random small programs, and compares with the definitions of
+// lock-freedom and obstruction-freedom.
+func TestTiny(t *testing.T) {
+	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Tests: true,
+		Dir: filepath.Join("..", "scenario", "testdata", "progress")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pkgs[0].Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Test("TestTiny", gosrc.Explore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = p.Stored(); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 3))
+	codes, seen := tinyCodes(), map[string]int{}
+	for range sample.Of(10, 10, 800) {
+		x := make(tiny, 2+r.IntN(2))
+		each := 1
+		if len(x) == 2 {
+			each += r.IntN(2)
+		}
+		var text strings.Builder
+		text.WriteString("0:")
+		for g := range x {
+			text.WriteString("/")
+			for range each {
+				k := r.IntN(len(codes))
+				x[g] = append(x[g], codes[k])
+				fmt.Fprint(&text, " ", k)
+			}
+		}
+		verdict := ""
+		for _, is := range []scenario.Progress{scenario.LockFree, scenario.ObstructionFree} {
+			want := x.bound(is)
+			d := scenario.Description{Progress: is, Steps: 1000}
+			res, err := advances(t.Context(), p, []string{text.String()}, d, Options{Workers: 1})
+			if err != nil {
+				t.Fatalf("%o: %v", x, err)
+			}
+			got := res.steps
+			if f := res.Failure; f != nil && f.Kind == Progress {
+				got = -1
+			} else if res.Verdict != engine.Pass {
+				t.Fatalf("%o, %v: %+v", x, is, res)
+			}
+			if got != want {
+				t.Fatalf("%o, %v: %d steps, want %d; %+v", x, is, got, want, res.Failure)
+			}
+			if want >= 0 {
+				verdict += is.String() + " "
+			}
+		}
+		seen[verdict]++
+	}
+	t.Log(seen)
+	if len(seen) != 3 && sample.Long() {
+		t.Errorf("scenarios of three kinds are wanted: %v", seen)
+	}
+}
