@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/engine"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
 )
@@ -15,19 +16,33 @@ import (
 var published = flag.Bool("published", false,
 	"explore types of other modules; needs the module proxy")
 
-// versions are the modules of testdata/published.
-const versions = `
+// versions are the modules of testdata/published, and fixed those with a fault mended.
+const (
+	versions = `
 	github.com/Workiva/go-datastructures v1.1.5
+	github.com/bytedance/gg v1.1.0
+	github.com/deckarep/golang-set/v2 v2.6.0
 	github.com/enriquebris/goconcurrentqueue v0.6.0
 	github.com/orcaman/concurrent-map/v2 v2.0.1
 	github.com/puzpuzpuz/xsync v1.5.2
+	github.com/scrapli/scrapligo v1.3.3
+	github.com/zhangyunhao116/skipmap v0.10.1
 `
+	fixed = `
+	github.com/Workiva/go-datastructures v1.1.5
+	github.com/bytedance/gg v1.1.0
+	github.com/deckarep/golang-set/v2 v2.9.0
+	github.com/enriquebris/goconcurrentqueue v0.7.0
+	github.com/orcaman/concurrent-map/v2 v2.0.1
+	github.com/puzpuzpuz/xsync v1.5.2
+	github.com/scrapli/scrapligo v1.4.0
+	github.com/zhangyunhao116/skipmap v0.10.1
+`
+)
 
-// TestPublished finds what docs/linearizability.md says about published types.
-func TestPublished(t *testing.T) {
-	if !*published {
-		t.Skip("with -published only")
-	}
+// publishedWith compiles the tests of testdata/published with these versions.
+func publishedWith(t *testing.T, versions string) *gosrc.Compiled {
+	t.Helper()
 	dir := t.TempDir()
 	command := func(args ...string) string {
 		c := exec.CommandContext(t.Context(), "go", args...)
@@ -64,20 +79,47 @@ func TestPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{
-		"TestCount":     "cmap.ConcurrentMap[int,int] is not linearizable",
-		"TestOffer":     "check.Only(`Offer(1) || Offer(1)`)",
-		"TestFixedFIFO": "DequeueOrWait() waits (it does not have to here)",
-		"TestFIFO":      "data race on ret.isLocked",
-		"TestMPMC":      "TryDequeue() = nil, false (here: 1, true)",
-	} {
+	return c
+}
+
+// TestPublished finds what docs/linearizability.md says about published types.
+func TestPublished(t *testing.T) {
+	if !*published {
+		t.Skip("with -published only")
+	}
+	run := func(c *gosrc.Compiled, name string) *gotest.Result {
 		p, err := c.Test(name, gosrc.Explore{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		res, err := gotest.Run(t.Context(), p, gotest.Options{})
-		if err != nil || res.Failure == nil || !strings.Contains(res.Failure.Message, want) {
-			t.Errorf("%s: %+v, %v, want %s", name, res, err, want)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return res
+	}
+	c := publishedWith(t, versions)
+	for name, want := range map[string]string{
+		"TestCount":        "cmap.ConcurrentMap[int,int] is not linearizable",
+		"TestOffer":        "check.Only(`Offer(1) || Offer(1)`)",
+		"TestFixedFIFO":    "DequeueOrWait() waits (it does not have to here)",
+		"TestFIFO":         "data race on ret.isLocked",
+		"TestMPMC":         "TryDequeue() = nil, false (here: 1, true)",
+		"TestScrapli":      "index out of range [0] with length 0",
+		"TestSetJSON":      "data race on threadUnsafeSet[int]",
+		"TestSkipmapStore": "LoadAndDelete() = 0, false (here: 1, true)",
+		"TestSkipmapLoad":  "Load() = 0, false (here: 1, true)",
+		"TestGGStore":      "LoadAndDelete() = 0, false (here: ",
+	} {
+		if res := run(c, name); res.Failure == nil ||
+			!strings.Contains(res.Failure.Message, want) {
+			t.Errorf("%s: %+v, want %s", name, res, want)
+		}
+	}
+	c = publishedWith(t, fixed)
+	for _, name := range []string{"TestFixedFIFO", "TestScrapli", "TestSetJSON"} {
+		if res := run(c, name); res.Verdict != engine.Pass {
+			t.Errorf("%s is fixed: %v, %s, %+v", name, res.Verdict, res.Reason, res.Failure)
 		}
 	}
 }
