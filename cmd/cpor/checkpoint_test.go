@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"cpor/cmd/cpor/command"
 	"cpor/testkit/sample"
 )
 
@@ -163,7 +164,7 @@ func TestCheckpointFullDisk(t *testing.T) {
 		"-checkpoint", dir, "-workers", "1", filepath.Join("..", "..", "benchmarks",
 			"robots.model"))
 	got := stdout + stderr
-	if code != exitIncomplete || strings.Contains(got, "cpor resume") {
+	if code != command.ExitIncomplete || strings.Contains(got, "cpor resume") {
 		t.Errorf("exit code %d\n%s", code, got)
 	}
 	for _, want := range []string{"no space left", "the search goes on", "limit of 2,000 states"} {
@@ -183,7 +184,7 @@ func TestCheckpointFiles(t *testing.T) {
 		dir = filepath.Join(t.TempDir(), "checkpoints")
 		args := slices.Concat([]string{"run", "-por", "none", "-workers", "1", "-max-states",
 			states, "-checkpoint", dir}, flags, []string{robots})
-		if stdout, stderr, code := inProcess(t, args...); code != exitIncomplete {
+		if stdout, stderr, code := inProcess(t, args...); code != command.ExitIncomplete {
 			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 		logs, err := filepath.Glob(filepath.Join(dir, "states-*"))
@@ -224,17 +225,17 @@ func TestCheckpointFiles(t *testing.T) {
 		}
 		name := filepath.Base(log)
 		put(theirs)
-		resume(dir, exitMistake, name, "is not the log of this checkpoint")
+		resume(dir, command.ExitMistake, name, "is not the log of this checkpoint")
 		put(whole[:len(whole)/2])
-		resume(dir, exitMistake, name, "is damaged")
+		resume(dir, command.ExitMistake, name, "is damaged")
 		changed := bytes.Clone(whole)
 		changed[len(changed)/2] ^= 4
 		put(changed)
-		resume(dir, exitMistake, name, "is damaged", "checksum")
+		resume(dir, command.ExitMistake, name, "is damaged", "checksum")
 		if err := os.Remove(log); err != nil {
 			t.Fatal(err)
 		}
-		resume(dir, exitMistake, name, "no such file")
+		resume(dir, command.ExitMistake, name, "no such file")
 		// What was not there before is of a checkpoint that did not come to its end.
 		put(append(bytes.Clone(whole), theirs...))
 		elsewhere := filepath.Join(t.TempDir(), "elsewhere")
@@ -242,13 +243,13 @@ func TestCheckpointFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if stdout, stderr, code := inProcess(t, "resume", "-max-states", "4000",
-			dir); code != exitIncomplete {
+			dir); code != command.ExitIncomplete {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 		for _, d := range []string{dir, elsewhere, other} {
-			code := exitPass
+			code := command.ExitPass
 			if store == "compact" {
-				code = exitIncomplete // it is not exact
+				code = command.ExitIncomplete // it is not exact
 			}
 			resume(d, code, "states 4,877")
 			if logs, err := filepath.Glob(filepath.Join(d, "states-*")); err != nil ||

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"cpor/cmd/cpor/command"
 	"cpor/testkit/sample"
 
 	"cpor/benchmarks"
@@ -204,18 +205,18 @@ func TestClusterMistakes(t *testing.T) {
 		} {
 			_, errs, code := mpirun(t, launcher, 2, bin, append([]string{"run", "-cluster"},
 				strings.Fields(c.args)...)...)
-			if code != exitMistake || strings.Count(errs, c.want) != 1 {
+			if code != command.ExitMistake || strings.Count(errs, c.want) != 1 {
 				t.Errorf("%s: exit code %d\n%s", c.args, code, errs)
 			}
 		}
 		// What was begun in one process continues in one.
 		dir := filepath.Join(t.TempDir(), "one")
 		if _, _, code := inProcess(t, "run", "-por", "none", "-max-states", "100", "-checkpoint",
-			dir, robots); code != exitIncomplete {
+			dir, robots); code != command.ExitIncomplete {
 			t.Fatal(code)
 		}
 		out, errs, code := mpirun(t, launcher, 2, bin, "resume", dir)
-		if code != exitMistake || strings.Count(errs, "started without -cluster") != 1 ||
+		if code != command.ExitMistake || strings.Count(errs, "started without -cluster") != 1 ||
 			out != "" {
 			t.Errorf("on ranks: exit code %d\n%s%s", code, out, errs)
 		}
@@ -237,7 +238,7 @@ func TestClusterLimits(t *testing.T) {
 			{"-max-states", "5000", "limit of 5,000 states"},
 		} {
 			out, errs, code := mpirun(t, launcher, 2, bin, append(big, c.flag, c.value)...)
-			if code != exitIncomplete || !strings.Contains(out, c.reason) ||
+			if code != command.ExitIncomplete || !strings.Contains(out, c.reason) ||
 				!strings.Contains(out, `"verdict": "incomplete"`) {
 				t.Errorf("%s %s: exit code %d\n%s%s", c.flag, c.value, code, out, errs)
 			}

@@ -363,3 +363,26 @@ func TestEnginesAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestNormalise makes sure that the comparison of the documentation's examples
+// sees differences, and only those that count.
+func TestNormalise(t *testing.T) {
+	for _, tt := range []struct {
+		want, got string
+		same      bool
+	}{
+		{"states 96   50.1k/s\n", "states 96 3,123/s\n", true},
+		{"states 96\n", "states 97\n", false},
+		{"time  1.2ms\n", "time 3.1s\n", true},
+		{"store 12 KiB, 8.1 bytes a state\n", "store 1.5 MiB, 12.3 bytes a state\n", true},
+		{"a\n...\nd\n", "a\nb\nc\nd\n", true},
+		{"a\n...\nd\n", "a\nd\n", true},
+		{"a\n...\nd\n", "a\nb\nc\n", false},
+		{"exit 1\n", "exit 2\n", false},
+		{`  "duration_ms": 1.5,`, `  "duration_ms": 2e-05,`, true},
+	} {
+		if got := matches(tt.want, tt.got); got != tt.same {
+			t.Errorf("%q and %q: %v", tt.want, tt.got, got)
+		}
+	}
+}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"cpor/cmd/cpor/command"
 )
 
 // fetch asks a page for data and returns the status and the answer.
@@ -119,7 +121,7 @@ func TestPage(t *testing.T) {
 		}
 		// The search continues elsewhere, with the constants of the page.
 		out, code := runCpor(t, dir, []string{"resume", "-q", kept})
-		if code != exitPass {
+		if code != command.ExitPass {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 	})
@@ -189,7 +191,7 @@ func TestPage(t *testing.T) {
 		} {
 			file := filepath.Join(work, path.Base(path.Dir(c.pkg))+".json")
 			if out, code := runCpor(t, dir, []string{"test", "-C", "examples/go", "-trace", file,
-				c.pkg}); code != exitViolation {
+				c.pkg}); code != command.ExitViolation {
 				t.Fatalf("exit code %d: %s", code, out)
 			}
 			var d document
@@ -215,12 +217,12 @@ func TestPage(t *testing.T) {
 		// Another package than the one that the trace is of, and none at all.
 		file := filepath.Join(work, "pubsub.json")
 		if out, code := runCpor(t, work, []string{"view", "-no-browser", file,
-			filepath.Join(dir, "bench")}); code != exitMistake ||
+			filepath.Join(dir, "bench")}); code != command.ExitMistake ||
 			!strings.Contains(out, "pubsub.json does not fit the package") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 		if out, code := runCpor(t, work, []string{"view", "-no-browser", "-D", "N=1",
-			file}); code != exitMistake || !strings.Contains(out, "-D is for models") {
+			file}); code != command.ExitMistake || !strings.Contains(out, "-D is for models") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 		text, err := os.ReadFile(file)
@@ -261,7 +263,7 @@ func TestPage(t *testing.T) {
 				"-test is for Go packages"},
 		} {
 			if out, code := runCpor(t, dir, append([]string{"explore", "-no-browser"},
-				c.args...)); code != exitMistake || !strings.Contains(out, c.want) {
+				c.args...)); code != command.ExitMistake || !strings.Contains(out, c.want) {
 				t.Errorf("%v: exit code %d, %s, want %s", c.args, code, out, c.want)
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"cpor/bench"
+	"cpor/cmd/cpor/command"
 	"cpor/cmd/cpor/interrupt"
 	"cpor/internal/mcpserver"
 	"cpor/testkit/sample"
@@ -37,6 +39,14 @@ func TestMain(m *testing.M) {
 	}, "cpor-mcp": func() {
 		os.Exit(mcpserver.Main(interrupt.Context, os.Args[1:], os.Stdout, os.Stderr))
 	}})
+}
+
+// inProcess runs a command line in this process.
+func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = command.Run(t.Context(), args, strings.NewReader(""), &out, &err)
+	return out.String(), err.String(), code
 }
 
 // root is the root of the repository.
@@ -263,4 +273,17 @@ func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(f.Truncate(n))
 	ts.Check(f.Close())
+}
+
+// TestHelpIsComplete looks for every command in the help, and asks each for its own.
+func TestHelpIsComplete(t *testing.T) {
+	out, _, _ := inProcess(t, "help")
+	for _, name := range command.Names() {
+		if !strings.Contains(out, "\n  "+name+" ") {
+			t.Errorf("the help does not show %s", name)
+		}
+		if _, _, code := inProcess(t, "help", name); code != command.ExitPass {
+			t.Errorf("help %s: exit code %d", name, code)
+		}
+	}
 }

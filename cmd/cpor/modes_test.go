@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/cmd/cpor/command"
 	"cpor/testkit/sample"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,14 +138,15 @@ func TestFlagUse(t *testing.T) {
 		"cluster":             {""},   // where no launcher is, refused; TestCluster has the rest
 	}
 	var names []string
-	new(runConfig).define().VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	command.RunFlags().VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 	for _, name := range names {
 		if !slices.ContainsFunc(engine.Entries(""), func(e *engine.Entry) bool {
-			return uses(e, name)
+			return command.Uses(e, name)
 		}) {
 			t.Errorf("no engine has a use for -%s", name)
 		}
-		if _, ok := tries[name]; !ok && !ofFrontEnd(name) { // those: testdata/script/promela.txtar
+		// those of front ends: testdata/script/promela.txtar
+		if _, ok := tries[name]; !ok && !command.OfFrontEnd(name) {
 			t.Errorf("-%s is not tried", name)
 		}
 	}
@@ -206,7 +208,7 @@ func TestFlagUse(t *testing.T) {
 					for _, model := range models {
 						args := append(slices.Clone(base), "-workers", "1", arg, model)
 						got, code := shown(t, args)
-						if code != exitMistake {
+						if code != command.ExitMistake {
 							// To say what is done anyway changes nothing.
 							refused = refused && arg == "-races=none"
 							used = used || cmp.Diff(without[model], got) != ""

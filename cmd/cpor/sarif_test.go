@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"cpor/cmd/cpor/command"
 	"cpor/internal/sarif"
 )
 
@@ -56,7 +57,7 @@ func TestSARIF(t *testing.T) {
 			stdout, stderr, code := inProcess(t, args...)
 			b, err := os.ReadFile(file)
 			if test.name == "does not compile" { // there is no result
-				if err == nil || code != exitMistake {
+				if err == nil || code != command.ExitMistake {
 					t.Errorf("exit code %d, and a file", code)
 				}
 				return

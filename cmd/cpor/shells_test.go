@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"cpor/cmd/cpor/command"
 )
 
 // tabs are lines, and what a shell makes of them when the tabulator is pressed.
@@ -66,7 +68,7 @@ func TestShells(t *testing.T) {
 				t.Skipf("THE COMPLETION IN %s IS NOT TRIED: it is not installed", name)
 			}
 			script, code := runCpor(t, dir, []string{"completion", name})
-			if code != exitPass {
+			if code != command.ExitPass {
 				t.Fatal(script)
 			}
 			if err := os.WriteFile(filepath.Join(dir, "complete."+name), []byte(script),
@@ -123,9 +125,8 @@ func TestShellsManual(t *testing.T) {
 	check := func() {
 		t.Helper()
 		var b bytes.Buffer
-		code := manCommand(&env{ctx: t.Context(), stdin: strings.NewReader(""), stdout: &b,
-			stderr: io.Discard}, nil)
-		if page = b.String(); code != exitPass {
+		code := command.Run(t.Context(), []string{"man"}, strings.NewReader(""), &b, io.Discard)
+		if page = b.String(); code != command.ExitPass {
 			t.Fatal(page)
 		}
 		if found := mandoc("-Tlint"); found != "" {
@@ -134,7 +135,7 @@ func TestShellsManual(t *testing.T) {
 	}
 	check()
 	shown, letter := mandoc("-Tascii"), regexp.MustCompile(`.`)
-	new(runConfig).define().VisitAll(func(f *flag.Flag) {
+	command.RunFlags().VisitAll(func(f *flag.Flag) {
 		// Bold letters are struck twice.
 		bold := letter.ReplaceAllString("-"+f.Name, "$0\b$0")
 		if !strings.Contains(shown, bold) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"cpor/cmd/cpor/command"
 	"cpor/examples/promela/corpus"
 	"cpor/testkit/sample"
 )
@@ -75,7 +76,7 @@ func TestSameTrace(t *testing.T) {
 		want := ""
 		for i, w := range workers {
 			out, stderr, code := inProcess(t, append(args, "-q", "-workers", fmt.Sprint(w))...)
-			if code != exitViolation {
+			if code != command.ExitViolation {
 				t.Fatalf("%v: exit code %d\n%s%s", args, code, out, stderr)
 			}
 			if i == 0 {

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -29,11 +29,11 @@ func (e *env) replay(c *runConfig, m *frontend.Program) int {
 	f, shown, why, err := c.judged(m)
 	if err != nil {
 		e.internalError(err.Error())
-		return exitMistake
+		return ExitMistake
 	}
-	code := exitViolation
+	code := ExitViolation
 	if f.Account == nil && r.Violation == nil {
-		f.Violation, code = new(system.Violation), exitIncomplete
+		f.Violation, code = new(system.Violation), ExitIncomplete
 	}
 	var out traceFile
 	var traceErr error

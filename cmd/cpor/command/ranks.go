@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func (e *env) onRank(w *mpi.World, c *runConfig, command string,
 		if v := recover(); v != nil {
 			// The others wait for this rank.
 			fmt.Fprintf(os.Stderr, "cpor: rank %d: %v\n", w.Rank(), v)
-			w.Abort(exitMistake)
+			w.Abort(ExitMistake)
 			panic(v)
 		}
 	}()
@@ -70,8 +70,8 @@ func (e *env) onRank(w *mpi.World, c *runConfig, command string,
 			fmt.Fprintf(stderr, "cpor: rank %d: %s\n", w.Rank(),
 				printable(c.goOn("resume from the last checkpoint with: ")))
 		}
-		w.Abort(exitMistake)
-		return exitMistake
+		w.Abort(ExitMistake)
+		return ExitMistake
 	}
 	if err := w.Finalize(); err != nil {
 		return e.mistake(command, "-cluster: %v", err)
@@ -107,7 +107,7 @@ func (e *env) resumeRank(c *runConfig, load func() (*frontend.Program, int)) int
 	}
 	return e.onRank(w, c, "resume", func(c *runConfig) (int, error) {
 		var m *frontend.Program
-		code := exitPass
+		code := ExitPass
 		first := c.Ranks.Rank() == 0
 		if first {
 			m, code = load()
@@ -116,7 +116,7 @@ func (e *env) resumeRank(c *runConfig, load func() (*frontend.Program, int)) int
 		if err != nil {
 			return 0, err
 		}
-		if len(b) == 1 && b[0] != exitPass {
+		if len(b) == 1 && b[0] != ExitPass {
 			return int(b[0]), nil
 		}
 		if !first {
@@ -160,7 +160,7 @@ func (e *env) rank(c *runConfig) (code int, err error) {
 			return 0, fmt.Errorf("the model that rank 0 sent cannot be read: %w", err)
 		}
 		if files.Files == nil {
-			return exitMistake, nil
+			return ExitMistake, nil
 		}
 		c.file, c.trace, c.coverage, c.sarif = files.File, "", "", ""
 		if m, err = frontend.Load(c.file, c.loading(files.Files)); err != nil {

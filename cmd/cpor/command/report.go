@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -112,11 +112,11 @@ func (r *report) verdict() engine.Verdict {
 func (r *report) exitCode() int {
 	switch r.verdict() {
 	case engine.Pass:
-		return exitPass
+		return ExitPass
 	case engine.Violated:
-		return exitViolation
+		return ExitViolation
 	}
-	return exitIncomplete
+	return ExitIncomplete
 }
 
 // minimal returns how short each trace is known to be, in the order of the violations;

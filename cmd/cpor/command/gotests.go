@@ -1,6 +1,6 @@
 //go:build !models
 
-package main
+package command
 
 import (
 	"context"

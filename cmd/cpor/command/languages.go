@@ -1,6 +1,6 @@
 //go:build !gotests
 
-package main
+package command
 
 import (
 	// The front ends for models: each registers itself.

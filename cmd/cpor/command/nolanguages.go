@@ -1,5 +1,5 @@
 //go:build gotests
 
-package main
+package command
 
 const onlyTag = "gotests"

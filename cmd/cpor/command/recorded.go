@@ -1,6 +1,6 @@
 //go:build !models && !gotests
 
-package main
+package command
 
 import "cpor/detect/detectcmd"
 

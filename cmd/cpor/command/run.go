@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -145,6 +145,9 @@ func (c *runConfig) define() *cliflag.Set {
 	defineFrontEndFlags(f, c.own)
 	return f
 }
+
+// RunFlags returns the flags of `cpor run`.
+func RunFlags() *cliflag.Set { return new(runConfig).define() }
 
 // defineFrontEndFlags defines the flags of the front ends, which are put into own, but
 // those without.
@@ -330,7 +333,7 @@ func (c *runConfig) checkReplay(f *cliflag.Set) (err error) {
 		c.ltl = "all" // fairness is a matter of temporal properties
 	}
 	f.Visit(func(fl *flag.Flag) {
-		if !slices.Contains(replayed, fl.Name) && !ofFrontEnd(fl.Name) && err == nil {
+		if !slices.Contains(replayed, fl.Name) && !OfFrontEnd(fl.Name) && err == nil {
 			err = fmt.Errorf("-%s has no effect with -replay, which does not search", fl.Name)
 		}
 	})
@@ -399,7 +402,7 @@ func runCommand(e *env, args []string) int {
 	var c runConfig
 	if err := c.parse(args); errors.Is(err, flag.ErrHelp) {
 		runHelp(e.stdout, cliflag.WantsAll(args))
-		return exitPass
+		return ExitPass
 	} else if err != nil {
 		return e.mistake("run", "%v (see \"cpor help run\")", err)
 	}
@@ -572,7 +575,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	switch {
 	case errors.As(err, &left):
 		c.left = err
-		return exitMistake
+		return ExitMistake
 	case errors.As(err, &no) && no.Located:
 		return e.modelError(no.Err)
 	case errors.As(err, &no):
@@ -581,7 +584,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 		return e.mistake("run", "%v", err)
 	case err != nil:
 		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
-		return exitMistake
+		return ExitMistake
 	}
 	if m.Edges && !c.entry.Reduces && c.entry.Counts&engine.CountLoops != 0 &&
 		c.entry.Counts&engine.CountStates != 0 {
@@ -602,7 +605,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	rep, err := newReport(c, m, res)
 	if err != nil {
 		e.internalError(err.Error())
-		return exitMistake
+		return ExitMistake
 	}
 	var traceErr error
 	rep.traces, traceErr = out.write(rep.found)
@@ -651,7 +654,7 @@ func (e *env) load(file *string, o frontend.Options) (m *frontend.Program, err e
 // modelError shows the mistakes in a model and returns the exit code.
 func (e *env) modelError(err error) int {
 	fmt.Fprintln(e.stderr, printable(err.Error()))
-	return exitMistake
+	return ExitMistake
 }
 
 // print writes a result to stdout, and then tells what went wrong with the file

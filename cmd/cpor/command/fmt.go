@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cpor/frontend"
@@ -48,7 +48,7 @@ func fmtCommand(e *env, args []string) int {
 	files, err := c.define().Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmtHelp(e.stdout)
-		return exitPass
+		return ExitPass
 	}
 	if err == nil && c.write && (len(files) == 0 || len(files) == 1 && files[0] == "-") {
 		err = errors.New("-w rewrites files and cannot be used with standard input")
@@ -59,14 +59,14 @@ func fmtCommand(e *env, args []string) int {
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	code := exitPass
+	code := ExitPass
 	one := func(name string) {
 		changed, err := e.format(&c, name)
 		switch {
 		case err != nil:
 			code = e.modelError(err)
-		case changed && (c.list || c.diff) && code == exitPass:
-			code = exitViolation
+		case changed && (c.list || c.diff) && code == ExitPass:
+			code = ExitViolation
 		}
 	}
 	for _, name := range files {

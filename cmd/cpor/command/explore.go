@@ -1,6 +1,6 @@
 //go:build !models && !gotests
 
-package main
+package command
 
 import (
 	"context"
@@ -115,7 +115,7 @@ func exploreCommand(e *env, args []string) int {
 	files, err := c.parse(args, 1, "no model given: name a file, such as benchmarks/robots.model")
 	if errors.Is(err, flag.ErrHelp) {
 		exploreHelp(e.stdout)
-		return exitPass
+		return ExitPass
 	} else if err != nil {
 		return e.mistake(c.command, "%v (see \"cpor help explore\")", err)
 	}
@@ -141,7 +141,7 @@ func exploreCommand(e *env, args []string) int {
 // ofModels returns a flag that was given and is for models only; "" if there is none.
 func (c *pageConfig) ofModels() (name string) {
 	c.set.Visit(func(f *flag.Flag) {
-		if f.Name == "D" || f.Name == "U" || f.Name == "lang" || ofFrontEnd(f.Name) {
+		if f.Name == "D" || f.Name == "U" || f.Name == "lang" || OfFrontEnd(f.Name) {
 			name = f.Name
 		}
 	})
@@ -187,7 +187,7 @@ func viewCommand(e *env, args []string) int {
 		"cpor run or cpor test")
 	if errors.Is(err, flag.ErrHelp) {
 		viewHelp(e.stdout)
-		return exitPass
+		return ExitPass
 	} else if err != nil {
 		return e.mistake(c.command, "%v (see \"cpor help view\")", err)
 	}
@@ -256,7 +256,7 @@ func (c *pageConfig) loadAs(kept *explore.Kept) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(kept.Flags)) {
-		if c.set.Given(name) || !ofFrontEnd(name) || c.set.Lookup(name) == nil {
+		if c.set.Given(name) || !OfFrontEnd(name) || c.set.Lookup(name) == nil {
 			continue
 		}
 		for value := range strings.SplitSeq(kept.Flags[name], "\n") {
@@ -410,7 +410,7 @@ func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string,
 	var r runConfig
 	for _, a := range flags {
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
-		if strings.HasPrefix(a, "-") && (slices.Contains(elsewhereOnly, name) || ofFrontEnd(name)) {
+		if strings.HasPrefix(a, "-") && (slices.Contains(elsewhereOnly, name) || OfFrontEnd(name)) {
 			return nil, fmt.Errorf("-%s has no effect in a search started from the page", name)
 		}
 		if a == "--" {
@@ -498,5 +498,5 @@ func (e *env) serve(c *pageConfig, s *page.Server) int {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return e.mistake(c.command, "%v", err)
 	}
-	return exitPass
+	return ExitPass
 }

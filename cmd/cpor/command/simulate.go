@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -76,7 +76,7 @@ func simulateCommand(e *env, args []string) int {
 	files, err := c.define().Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		simulateHelp(e.stdout)
-		return exitPass
+		return ExitPass
 	}
 	var file string
 	if err == nil {
@@ -141,7 +141,7 @@ func (s *simulation) runGo(pkg string) int {
 	c, e := s.c, s.e
 	wrong := ""
 	c.set.Visit(func(f *flag.Flag) {
-		if f.Name == "D" || f.Name == "U" || f.Name == "lang" || ofFrontEnd(f.Name) {
+		if f.Name == "D" || f.Name == "U" || f.Name == "lang" || OfFrontEnd(f.Name) {
 			wrong = f.Name
 		}
 	})
@@ -228,11 +228,11 @@ func (s *simulation) run(sys system.System, t *trace.Trace) int {
 		n.Narrate(true)
 	}
 	if why := s.invariants(); why != "" {
-		return s.end(0, why, exitViolation)
+		return s.end(0, why, ExitViolation)
 	}
 	for n := 0; ; n++ {
 		if s.e.ctx.Err() != nil {
-			return s.end(n, "interrupted", exitPass)
+			return s.end(n, "interrupted", ExitPass)
 		}
 		var step trace.Step
 		ok := t != nil && n < len(t.Steps)
@@ -241,13 +241,13 @@ func (s *simulation) run(sys system.System, t *trace.Trace) int {
 		} else if step, ok = s.choose(n); !ok {
 			return s.finish(n)
 		} else if n >= s.c.steps {
-			return s.end(n, "stopped by -n", exitPass)
+			return s.end(n, "stopped by -n", ExitPass)
 		}
 		if v := s.take(n, step); v != nil {
-			return s.end(n+1, trace.Headline(v), exitViolation)
+			return s.end(n+1, trace.Headline(v), ExitViolation)
 		}
 		if why := s.invariants(); why != "" {
-			return s.end(n+1, why, exitViolation)
+			return s.end(n+1, why, ExitViolation)
 		}
 	}
 }
@@ -399,22 +399,22 @@ func (s *simulation) invariants() string {
 // finish says how an execution ends in which nobody can continue, or nobody wants to.
 func (s *simulation) finish(n int) int {
 	if s.stopped != "" {
-		return s.end(n, s.stopped, exitPass)
+		return s.end(n, s.stopped, ExitPass)
 	}
 	if _, blocked := s.obs.Deadlock(s.m); len(blocked) > 0 {
 		var names []string
 		for _, t := range blocked {
 			names = append(names, s.m.ThreadName(t))
 		}
-		return s.end(n, "deadlock: "+strings.Join(names, ", ")+" cannot move", exitViolation)
+		return s.end(n, "deadlock: "+strings.Join(names, ", ")+" cannot move", ExitViolation)
 	}
-	return s.end(n, "no thread can move", exitPass)
+	return s.end(n, "no thread can move", ExitPass)
 }
 
 func (s *simulation) end(n int, why string, code int) int {
 	s.newline()
 	why = printable(why)
-	if code == exitViolation {
+	if code == ExitViolation {
 		why = s.page.Paint(terminal.Bad, why)
 	}
 	fmt.Fprintf(s.e.stdout, "after %s: %s\n", human.Plural(n, "step"), why)

@@ -1,6 +1,6 @@
 //go:build models || gotests
 
-package main
+package command
 
 // installs says how to get what this program does not have.
 const installs = "\"go install ./cmd/cpor\" in a clone of the repository builds everything"

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func manCommand(e *env, args []string) int {
 	if len(args) > 0 {
 		if cliflag.IsHelp(args[0]) {
 			manHelp(e.stdout)
-			return exitPass
+			return ExitPass
 		}
 		return e.mistake("man", "man takes no arguments")
 	}
@@ -68,7 +68,7 @@ func manCommand(e *env, args []string) int {
 			p.help(help)
 		}
 	}
-	return exitPass
+	return ExitPass
 }
 
 // builtOn returns the day that SOURCE_DATE_EPOCH says, by which packagers make the same files each

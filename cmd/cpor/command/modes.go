@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -34,12 +34,12 @@ var takes = map[string]engine.OptionSet{
 	"checkpoint-interval": engine.TakesCheckpoint,
 }
 
-// uses reports whether a flag means something to an engine. A flag is refused where it does not:
+// Uses reports whether a flag means something to an engine. A flag is refused where it does not:
 // one that is silently ignored lets people believe in a search that was not made. What depends
 // on the values of several flags is checked by the engine.
-func uses(e *engine.Entry, name string) bool {
+func Uses(e *engine.Entry, name string) bool {
 	switch {
-	case slices.Contains(anywhere, name), ofFrontEnd(name):
+	case slices.Contains(anywhere, name), OfFrontEnd(name):
 		return true
 	case name == "ltl":
 		return engine.LookupMode(e.Mode).Temporal
@@ -49,9 +49,9 @@ func uses(e *engine.Entry, name string) bool {
 	return slices.ContainsFunc(e.Flags, func(f engine.Flag) bool { return f.About().Name == name })
 }
 
-// ofFrontEnd reports whether a flag is one of a front end, which refuses it for the files of
+// OfFrontEnd reports whether a flag is one of a front end, which refuses it for the files of
 // others.
-func ofFrontEnd(name string) bool {
+func OfFrontEnd(name string) bool {
 	return slices.ContainsFunc(frontend.FrontEnds(), func(fe frontend.FrontEnd) bool {
 		return slices.ContainsFunc(fe.Flags, func(f frontend.Flag) bool { return f.Name == name })
 	})
@@ -61,7 +61,7 @@ func ofFrontEnd(name string) bool {
 func users(mode *engine.Mode, name string) []string {
 	var names []string
 	for _, e := range engine.Entries(mode.Name) {
-		if uses(e, name) {
+		if Uses(e, name) {
 			names = append(names, e.Name)
 		}
 	}
@@ -221,7 +221,7 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 		}
 	}
 	f.Visit(func(fl *flag.Flag) {
-		if !uses(c.entry, fl.Name) && err == nil {
+		if !Uses(c.entry, fl.Name) && err == nil {
 			err = fmt.Errorf("-%s is an option of -por %s, not of -por %s", fl.Name,
 				inWords(users(c.mode, fl.Name), "and"), c.entry.Name)
 		}

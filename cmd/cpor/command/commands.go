@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -44,13 +44,13 @@ func commands() []*command {
 func dispatch(e *env, args []string) int {
 	if len(args) == 0 {
 		overview(e.stderr)
-		return exitMistake
+		return ExitMistake
 	}
 	name, rest := args[0], args[1:]
 	switch {
 	case cliflag.IsHelp(name):
 		overview(e.stdout)
-		return exitPass
+		return ExitPass
 	case name == "-version" || name == "--version":
 		name = "version"
 	}
@@ -68,7 +68,7 @@ func dispatch(e *env, args []string) int {
 			"commands", commandLine(args))
 	}
 	return e.mistake("", "unknown command %q%s; \"cpor help\" lists the commands", name,
-		spell.DidYouMean(name, commandNames(), ""))
+		spell.DidYouMean(name, Names(), ""))
 }
 
 func lookup(name string) *command {
@@ -80,7 +80,8 @@ func lookup(name string) *command {
 	return nil
 }
 
-func commandNames() []string {
+// Names returns the names of the sub-commands in the order of the help.
+func Names() []string {
 	var names []string
 	for _, c := range commands() {
 		names = append(names, c.name)
@@ -112,7 +113,7 @@ the command, the file or the model, 3 incomplete (a limit or an interruption).`)
 func helpCommand(e *env, args []string) int {
 	if len(args) == 0 || cliflag.IsHelp(args[0]) || slices.Equal(args, []string{"help"}) {
 		overview(e.stdout)
-		return exitPass
+		return ExitPass
 	}
 	if len(args) > 2 || len(args) == 2 && strings.TrimPrefix(args[1], "-") != "all" {
 		return e.mistake("help", "help takes one command, and perhaps the word all, as in \"cpor "+
@@ -121,7 +122,7 @@ func helpCommand(e *env, args []string) int {
 	c := lookup(args[0])
 	if c == nil {
 		return e.mistake("help", "unknown command %q%s", args[0],
-			spell.DidYouMean(args[0], commandNames(), ""))
+			spell.DidYouMean(args[0], Names(), ""))
 	}
 	if len(args) == 2 {
 		return c.run(e, []string{"-h", "all"})
@@ -134,7 +135,7 @@ func versionCommand(e *env, args []string) int {
 		if cliflag.IsHelp(args[0]) {
 			fmt.Fprintln(e.stdout, "usage: cpor version\n\nPrints the version of cpor, its "+
 				"commit, the version of Go, and the platform.")
-			return exitPass
+			return ExitPass
 		}
 		return e.mistake("version", "version takes no arguments")
 	}
@@ -147,5 +148,5 @@ func versionCommand(e *env, args []string) int {
 	fmt.Fprintf(e.stdout, "  go        %s\n", runtime.Version())
 	fmt.Fprintf(e.stdout, "  platform  %s/%s, %d CPUs\n", runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU())
-	return exitPass
+	return ExitPass
 }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cpor/frontend"
@@ -48,7 +48,7 @@ func checkCommand(e *env, args []string) int {
 	files, err := f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		checkHelp(e.stdout)
-		return exitPass
+		return ExitPass
 	}
 	var file string
 	if err == nil {
@@ -70,5 +70,5 @@ func checkCommand(e *env, args []string) int {
 			fmt.Fprintf(e.stdout, "  %s\n", human.Wrap("constants that -D can change: "+ps, 2))
 		}
 	}
-	return exitPass
+	return ExitPass
 }

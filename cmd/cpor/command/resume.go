@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -222,7 +222,7 @@ func resumeCommand(e *env, args []string) int {
 	dirs, err := f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		resumeHelp(e.stdout)
-		return exitPass
+		return ExitPass
 	}
 	if err == nil && len(dirs) != 1 {
 		err = errors.New("no search given: name the directory of its checkpoints")
@@ -266,7 +266,7 @@ func resumeCommand(e *env, args []string) int {
 		if err != nil {
 			return nil, e.modelError(err)
 		}
-		return m, exitPass
+		return m, ExitPass
 	}
 	c.kept, c.from, c.parts, c.number = h.Flags, r, h.Parts, h.Number
 	if h.Parts > 0 {

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -81,12 +81,12 @@ func completionCommand(e *env, args []string) int {
 	switch {
 	case len(args) > 0 && cliflag.IsHelp(args[0]):
 		completionHelp(e.stdout)
-		return exitPass
+		return ExitPass
 	case len(args) > 0 && args[0] == "words":
 		for _, w := range completions(e, args[1:]) {
 			fmt.Fprintln(e.stdout, w)
 		}
-		return exitPass
+		return ExitPass
 	case len(args) != 1:
 		return e.mistake("completion", "completion takes the name of a shell: %s",
 			strings.Join(shellNames(), ", "))
@@ -94,7 +94,7 @@ func completionCommand(e *env, args []string) int {
 	for _, s := range shells {
 		if s.name == args[0] {
 			fmt.Fprint(e.stdout, s.script)
-			return exitPass
+			return ExitPass
 		}
 	}
 	return e.mistake("completion", "there is no script for %q; want %s%s", args[0],
@@ -117,7 +117,7 @@ func completions(e *env, words []string) []string {
 		return found
 	}
 	if len(words) == 1 {
-		return begin(commandNames(), "")
+		return begin(Names(), "")
 	}
 	c := lookup(words[0])
 	if c == nil {
@@ -144,7 +144,7 @@ func completions(e *env, words []string) []string {
 	}
 	switch c.name {
 	case "help":
-		return begin(commandNames(), "")
+		return begin(Names(), "")
 	case "completion":
 		return begin(shellNames(), "")
 	case "bench":
