@@ -264,8 +264,24 @@ func of(path string) *FrontEnd {
 	return nil
 }
 
+var provided = map[string]FrontEnd{}
+
+// Provide enters a program that is a part of the running command instead of a file: [Load] finds
+// it by its name, and calls load. It panics if there is one of that name.
+func Provide(name string, load func(o Options) (*Program, error)) {
+	if _, ok := provided[name]; ok {
+		panic(fmt.Sprintf("frontend: two programs are called %s", name))
+	}
+	provided[name] = FrontEnd{Load: func(_ *source.File, o Options) (*Program, error) {
+		return load(o)
+	}}
+}
+
 // Load reads and compiles a file with the front end that its name asks for.
 func Load(path string, o Options) (*Program, error) {
+	if fe, ok := provided[path]; ok {
+		return fe.load(source.New(path, ""), o)
+	}
 	f, err := o.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -313,6 +329,11 @@ func compile(f *source.File, o Options) (*Program, error) {
 	case fe == nil:
 		return nil, fmt.Errorf("%s: unknown file type", f.Name)
 	}
+	return fe.load(f, o)
+}
+
+// load compiles a file, if the front end has the flags that were given.
+func (fe *FrontEnd) load(f *source.File, o Options) (*Program, error) {
 	for _, name := range slices.Sorted(maps.Keys(o.Flags)) {
 		if !slices.ContainsFunc(fe.Flags, func(g Flag) bool { return g.Name == name }) {
 			var of []string

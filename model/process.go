@@ -44,7 +44,6 @@ type node struct {
 	scope  *scope
 	labels []int
 	mayEnd bool
-	count  int // the number of its counter
 }
 
 type nodeKind uint8
@@ -89,6 +88,7 @@ type Case struct {
 	then  func()
 	next  int // node
 	pos   system.Pos
+	count int // the number of its counter
 
 	learned bool
 	first   blocker // what the body begins with, if that can block

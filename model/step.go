@@ -31,6 +31,7 @@ func (m *machine) Step(t int, alt uint64) system.Outcome {
 	if len(n.cases) == 1 && alt == 0 {
 		st := m.attempt(p, n, 0, 0)
 		if len(m.choices) == 0 {
+			m.counted(st)
 			return m.outcome(n, st, 0)
 		}
 		// The step chooses: whether another alternative blocks can matter.
@@ -51,9 +52,6 @@ func (m *machine) outcome(n *node, st status, next uint64) system.Outcome {
 		return system.Outcome{Kind: system.Blocked, AtEnd: n.mayEnd}
 	case failed:
 		return system.Outcome{Kind: system.Moved, Violation: m.viol, Next: next}
-	}
-	if m.counts != nil {
-		m.counts[n.count]++
 	}
 	return system.Outcome{Kind: system.Moved, Next: next}
 }
@@ -191,7 +189,7 @@ func (m *machine) alternatives(p *Process, n *node, alt uint64) system.Outcome {
 	mark := system.Mark(len(m.log))
 	x := &m.taken
 	x.found, x.next, x.accesses, x.redo, x.deeds = false, 0, x.accesses[:0], x.redo[:0], x.deeds[:0]
-	m.decisive = m.decisive[:0]
+	m.decisive, m.deeds = m.decisive[:0], m.deeds[:0]
 	code, waits := uint64(0), ""
 	if !m.track {
 		code = alt // those before it do not matter
@@ -235,8 +233,16 @@ func (m *machine) alternatives(p *Process, n *node, alt uint64) system.Outcome {
 		m.set(u.word, u.old)
 	}
 	m.deeds, m.chosen = append(m.deeds[:0], x.deeds...), x.chosen
+	m.counted(moved)
 	x.out.Next = x.next
 	return x.out
+}
+
+// counted counts the case that was executed.
+func (m *machine) counted(st status) {
+	if m.counts != nil && st != blocked {
+		m.counts[m.chosen.count]++
+	}
 }
 
 // taken is the alternative that is executed, while others are tried.

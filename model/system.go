@@ -114,13 +114,15 @@ func (m *machine) fingerprint() string {
 	return b.String()
 }
 
-// number numbers the counters of the steps and returns how many there are.
+// number numbers the counters of the cases and returns how many there are.
 func (m *machine) number() int {
 	n := 0
 	for _, p := range m.procs {
 		for i := range p.nodes {
-			p.nodes[i].count = n
-			n++
+			for k := range p.nodes[i].cases {
+				p.nodes[i].cases[k].count = n
+				n++
+			}
 		}
 	}
 	return n

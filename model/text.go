@@ -99,3 +99,48 @@ func (t *text) statements(fset *token.FileSet, c *ast.CallExpr) string {
 	}
 	return strings.Join(parts, ": ")
 }
+
+// Sources returns the texts of the files in which the model is built, by the names that places
+// have, as far as they are where they were when the program was compiled.
+func (s *System) Sources() map[string]string {
+	s.sources.Do(s.read)
+	all := map[string]string{}
+	for name, t := range s.texts {
+		all[name] = t.source
+	}
+	return all
+}
+
+// Executed is how often the steps of a place were executed.
+type Executed struct {
+	Process string // one of those that have the steps
+	Pos     system.Pos
+	Text    string
+	N       uint64
+}
+
+// Steps returns the steps by their places, in the order of the processes. counts are those of
+// [system.Counting].
+func (s *System) Steps(counts []uint64) []Executed {
+	var all []Executed
+	at := map[system.Pos]int{}
+	n := 0
+	for _, p := range s.made.procs {
+		for i := range p.nodes {
+			for _, c := range p.nodes[i].cases {
+				k, ok := at[c.pos]
+				if !ok {
+					k = len(all)
+					at[c.pos] = k
+					all = append(all, Executed{Process: p.name, Pos: c.pos, Text: s.textAt(c.pos)})
+				}
+				all[k].N += counts[n]
+				n++
+			}
+		}
+	}
+	return all
+}
+
+// Warnings says which invariants leave no room for a reduction; it may be empty.
+func (s *System) Warnings() string { return s.warnings }

@@ -44,6 +44,8 @@ var layers = []layer{
 	{"what users start and import", [][2]string{
 		{"cmd/cpor-bench", "what cpor bench runs"},
 		{"cmd/cpor-mcp", "what cpor mcp runs"},
+		{"examples/models", "models in Go with their twins"},
+		{"model/cli", "a command of models in Go"},
 		{"cmd/cpor", "flags, printing, exit codes"},
 		{"bench", "tables, peers, plots"},
 		{"benchmarks", "what is measured"},
