@@ -307,6 +307,8 @@ func (p *Concurrent) successors(s *state) (next []*state, ended []gotable.Outcom
 			step(func(t *state) { t.reader[st.Obj]-- })
 		case AtomicAdd:
 			step(func(t *state) { t.atomic[st.Obj] += st.Val; set(t, t.atomic[st.Obj]) })
+		case AtomicStore:
+			step(func(t *state) { t.atomic[st.Obj] = st.Val })
 		case AtomicLoad:
 			step(func(t *state) { set(t, t.atomic[st.Obj]) })
 		case AtomicCAS:

@@ -13,27 +13,28 @@ type Op uint8
 // The kinds. A step is one operation; those on plain variables are not
 // synchronized.
 const (
-	Send       Op = iota // chan Obj <- Val
-	Recv                 // reg = <-chan Obj
-	Close                // close(chan Obj)
-	Select               // over Cases, with a default if Default
-	Lock                 // mutex Obj
-	Unlock               //
-	TryLock              // reg = 1 and, as the next step but one, the unlock; or reg = 0
-	WLock                // RWMutex Obj, writing
-	WUnlock              //
-	RLock                // RWMutex Obj, reading
-	RUnlock              //
-	AtomicAdd            // reg = atomic Obj += Val; without a register, nobody looks at the sum
-	AtomicLoad           // reg = atomic Obj
-	AtomicCAS            // reg = 1 if atomic Obj was Val and became Val+1
-	Read                 // reg = plain variable Obj
-	Write                // plain variable Obj = Val
-	GroupAdd             // group Obj, one more
-	GroupDone            // one less: the goroutine, or main before it began, has added it
-	GroupWait            // for group Obj
-	Done                 // the goroutine's last step: wg.Done()
-	Wait                 // the main goroutine's last step: wg.Wait()
+	Send        Op = iota // chan Obj <- Val
+	Recv                  // reg = <-chan Obj
+	Close                 // close(chan Obj)
+	Select                // over Cases, with a default if Default
+	Lock                  // mutex Obj
+	Unlock                //
+	TryLock               // reg = 1 and, as the next step but one, the unlock; or reg = 0
+	WLock                 // RWMutex Obj, writing
+	WUnlock               //
+	RLock                 // RWMutex Obj, reading
+	RUnlock               //
+	AtomicAdd             // reg = atomic Obj += Val; without a register, nobody looks at the sum
+	AtomicStore           // atomic Obj = Val
+	AtomicLoad            // reg = atomic Obj
+	AtomicCAS             // reg = 1 if atomic Obj was Val and became Val+1
+	Read                  // reg = plain variable Obj
+	Write                 // plain variable Obj = Val
+	GroupAdd              // group Obj, one more
+	GroupDone             // one less: the goroutine, or main before it began, has added it
+	GroupWait             // for group Obj
+	Done                  // the goroutine's last step: wg.Done()
+	Wait                  // the main goroutine's last step: wg.Wait()
 )
 
 // Case is one case of a select statement: a send of Val or a receive.
@@ -156,8 +157,11 @@ func (p *Concurrent) random(r *rand.Rand, s Shape, g int) []Step {
 	if s.Plain && r.IntN(2) == 0 {
 		k = 15
 	}
-	if k >= 20 { // only counts, and tells others by that what it has done before
+	if k >= 20 { // counts or sets a flag, and tells others by that what it has done before
 		steps := []Step{{Op: AtomicAdd, Obj: at, Val: val, Reg: -1}}
+		if k == 21 {
+			steps[0].Op, steps[0].Val = AtomicStore, 1+mu
+		}
 		if r.IntN(2) == 0 {
 			steps = slices.Insert(steps, r.IntN(2), inner())
 		}
@@ -314,6 +318,8 @@ func (p *Concurrent) body(line func(string, ...any), in string, steps []Step) {
 			} else {
 				line(in+"r[%d] = int(a%d.Add(%d))", s.Reg, s.Obj, s.Val)
 			}
+		case AtomicStore:
+			line(in+"a%d.Store(%d)", s.Obj, s.Val)
 		case AtomicLoad:
 			line(in+"r[%d] = int(a%d.Load())", s.Reg, s.Obj)
 		case AtomicCAS:

@@ -103,6 +103,95 @@ func TestReleases(t *testing.T) { // a load acquires what the addition released
 	wg.Wait()
 }
 
+func TestSet(t *testing.T) { // who sets the flag first does not matter
+	var b atomic.Bool
+	var i atomic.Int64
+	var u uint64
+	six(func(int) { b.Store(true); i.Store(-1); atomic.StoreUint64(&u, 1<<64-1) })
+	if !b.Load() || i.Load() != -1 || u != 1<<64-1 {
+		t.Error("wrong")
+	}
+}
+
+func TestSetTwice(t *testing.T) { // each of the first two is before the third or behind it
+	var n atomic.Int64
+	var wg sync.WaitGroup
+	wg.Go(func() { n.Store(1) })
+	wg.Go(func() { n.Store(1) })
+	wg.Go(func() { n.Store(2) })
+	wg.Wait()
+}
+
+func TestSetPointers(t *testing.T) { // their order decides what is left
+	var n atomic.Pointer[int]
+	var wg sync.WaitGroup
+	wg.Go(func() { n.Store(new(int)) })
+	wg.Go(func() { n.Store(new(int)) })
+	wg.Wait()
+}
+
+func TestSetRace(t *testing.T) { // no race if the second store is later and acquires
+	var n atomic.Int64
+	x := 0
+	var wg sync.WaitGroup
+	wg.Go(func() { x = 1; n.Store(1) })
+	wg.Go(func() { n.Store(1); _ = x })
+	wg.Wait()
+}
+
+func TestSetReleases(t *testing.T) { // who sees the flag has acquired both
+	var n atomic.Int64
+	var x, y int
+	var wg sync.WaitGroup
+	wg.Go(func() { x = 1; n.Store(1) })
+	wg.Go(func() { y = 1; n.Store(1) })
+	wg.Wait()
+	if n.Load() == 1 && x+y != 2 {
+		t.Error("wrong")
+	}
+}
+
+func TestJoin(t *testing.T) { // each goroutine has a channel for its result
+	var outs [4]chan int
+	for i := range outs {
+		outs[i] = make(chan int, 1)
+		go func() { outs[i] <- i }()
+	}
+	for i, c := range outs {
+		if <-c != i {
+			t.Error("wrong")
+		}
+	}
+}
+
+func TestResults(t *testing.T) { // in one channel: the order of the sends is the order of the values
+	out := make(chan int, 4)
+	for i := range 4 {
+		go func() { out <- i }()
+	}
+	for range 4 {
+		<-out
+	}
+}
+
+func TestPipe(t *testing.T) { // never empty, never full
+	c := make(chan int, 6)
+	for i := range 3 {
+		c <- i
+	}
+	done := make(chan bool)
+	go func() {
+		for range 3 {
+			c <- 1
+		}
+		close(done)
+	}()
+	for range 3 {
+		<-c
+	}
+	<-done
+}
+
 func TestPlain(t *testing.T) { // read without an atomic operation
 	var n int64
 	done := make(chan bool)
@@ -112,7 +201,9 @@ func TestPlain(t *testing.T) { // read without an atomic operation
 }
 `
 
-// TestCounting: atomic additions whose sum nobody looks at commute.
+// TestCounting: atomic additions whose sum nobody looks at commute, and so do stores of one number,
+// and a send and a receive on a channel that is neither empty nor full. Goroutines that are waited
+// for have one order, whether by a WaitGroup or by channels of their own.
 func TestCounting(t *testing.T) {
 	c := load(t, counting)
 	for _, x := range []struct {
@@ -125,12 +216,20 @@ func TestCounting(t *testing.T) {
 		{"TestRead", 720, ""},
 		{"TestOverwritten", 4, ""},
 		{"TestReleases", 2, ""},
+		{"TestSet", 1, ""},
+		{"TestSetTwice", 4, ""},
+		{"TestSetPointers", 2, ""},
+		{"TestSetReleases", 1, ""},
+		{"TestJoin", 1, ""},
+		{"TestResults", 24, ""},
+		{"TestPipe", 1, ""},
 		{"TestNil", 0, Panic},
 		{"TestRaceByOrder", 0, Race},
+		{"TestSetRace", 0, Race},
 		{"TestPlain", 0, Race},
 	} {
 		engines := []Engine{DPOR, Cartesian, Full}
-		if strings.Contains("TestCount TestTypes TestRead", x.name) {
+		if strings.Contains("TestCount TestTypes TestRead TestSet", x.name) {
 			engines = engines[:1] // that many goroutines have too many states
 		}
 		for _, e := range engines {

@@ -803,10 +803,16 @@ func atomics() {
 			uint64) {
 			return 0, false, old
 		})
-		op("Store", 1<<30, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool,
-			uint64) {
-			return r[1], true, 0
-		})
+		enter(native{name: "sync/atomic.Store" + s.suffix, alts: always,
+			sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+				if !m.nilSync(g, r[0]) {
+					v := norm(k, r[1])
+					m.blind(g, r[0], system.Store(int64(v)), v)
+					if k == compile.Pointer && m.objs[r[0]>>32].shared {
+						m.publish(v)
+					}
+				}
+			}})
 		op("Swap", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool,
 			uint64) {
 			return r[1], true, old
@@ -826,7 +832,7 @@ func atomics() {
 				if m.nilSync(g, r[0]) {
 					return
 				}
-				m.blindAdd(g, r[0], k, r[1])
+				m.blind(g, r[0], system.Sum, norm(k, m.mem[m.addr(r[0])]+r[1]))
 			}})
 		op("And", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) {
 			return old & r[1], true, old
@@ -837,27 +843,30 @@ func atomics() {
 	}
 }
 
-// blindAdd adds a number to a word when the result is not used. Additions commute, so goroutines
-// that only count are explored in one order ([system.Sum]).
+// blind gives a word a new value by an atomic operation that shows g nothing of the old one: an
+// addition whose result is not used, or a store. Additions commute, and so do stores of one number,
+// so goroutines that only count, or set a flag, are explored in one order ([system.Op]).
 //
-// For the clocks to commute as well, such an addition orders what g has done before what later
-// loads, stores and swaps order behind it, as Go's memory model has it, but not what earlier
-// operations on the word released before what g does next. With less order there are more races,
-// and each of them is a race of the program:
+// For the clocks to commute as well, such an operation orders what g has done before what later
+// loads and swaps order behind it, as Go's memory model has it, but not what earlier operations on
+// the word released before what g does next. With less order there are more races, and each of them
+// is a race of the program:
 //
 //	go func() { x = 1; n.Add(1) }()
 //	go func() { n.Add(1); print(x) }()
 //
-// An execution in which the second addition comes later orders the write before the read by
-// Go's memory model, and we report a race. The additions might have come the other way round,
-// though. In general, let b be the first event of an execution that races in our order, with a
-// before it, and let A and B be what is before a and b in our order, without a and b.
+// An execution in which the second addition comes later would order the write before the read
+// if an addition acquired, and we report a race. The additions might have come the other way
+// round, though. In general, call that order Go's, let b be the first event of an execution that
+// races in our order, with a before it, and let A and B be what is before a and b in our order,
+// without a and b.
 //
 //   - Both sets are closed, and so is their union: with an operation on an atomic word that is
-//     no blind addition they contain all earlier ones on the word, because it acquires what
-//     these released; a blind addition needs none of them. What an event reads of plain memory
-//     was written by one before it in our order, or there would be an earlier race. Everything
-//     else that an event depends on is before it in both orders alike.
+//     not blind they contain all earlier ones on the word, because it acquires what
+//     these released; a blind one needs none of them, and nobody in the union sees the difference
+//     that others make to the word. What an event reads of plain memory was written by one before
+//     it in our order, or there would be an earlier race. Everything else that an event depends on
+//     is before it in both orders alike.
 //   - So the events of the union, in the order of the execution, are an execution: each reads
 //     what it read. Neither a nor b is in it: b is the later one, and a is not before b.
 //   - After it a and b are next, and conflict. Executed one right after the other, they are not
@@ -865,15 +874,14 @@ func atomics() {
 //
 // So a program has a race in our order exactly if it has one in Go's, though the execution that
 // shows it may be another one. Package conform compares this with all interleavings, by brute
-// force, of programs whose goroutines add blindly beside plain variables.
-func (m *Machine) blindAdd(g *goroutine, p uint64, k compile.Kind, delta uint64) {
+// force, of programs whose goroutines add and store beside plain variables.
+func (m *Machine) blind(g *goroutine, p uint64, op system.Op, v uint64) {
 	n := len(m.accesses)
 	m.atomicAccess(g, p, true)
-	if n < len(m.accesses) { // what touches it later in this step makes it an ordinary access
-		m.accesses[n].Op, m.accesses[n].Room = system.Sum, system.Unlimited
+	if n < len(m.accesses) && op != 0 { // what touches it later makes it an ordinary access
+		m.accesses[n].Op, m.accesses[n].Room = op, system.Unlimited
 	}
-	a := m.addr(p)
-	m.set(a, norm(k, m.mem[a]+delta))
+	m.set(m.addr(p), v)
 	m.release(g, p)
 }
 
