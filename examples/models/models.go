@@ -5,4 +5,5 @@ package models
 import "cpor/model"
 
 // All are the models, by the name of the file of the twin.
-var All = []*model.Model{TwoPhaseCommit}
+var All = []*model.Model{TwoPhaseCommit, Raft, RingLock, MESI, Peterson, Dining, ChangRoberts,
+	Termination}
