@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -386,6 +387,14 @@ func show(v any) string {
 // describe says what scenarios can be generated of: the number of invocations, and the bounds.
 func (p *plan) describe() string {
 	b := p.bounds
+	var operations []string
+	n := 0
+	for i := range p.pool {
+		n++
+		if i+1 == len(p.pool) || p.pool[i+1].op != p.pool[i].op {
+			operations, n = append(operations, strconv.Itoa(n)), 0
+		}
+	}
 	return fmt.Sprint(len(p.pool), b.Goroutines, b.Calls, b.Concurrent, b.Prefix, b.Scenarios,
-		b.Seed, p.only != "", int(p.is), b.Steps)
+		b.Seed, p.only != "", int(p.is), b.Steps, " ", strings.Join(operations, ","))
 }

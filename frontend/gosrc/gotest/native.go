@@ -19,6 +19,7 @@ import (
 	"cpor/frontend/gosrc/native"
 	"cpor/frontend/gosrc/native/replay"
 	"cpor/frontend/gosrc/scenario"
+	"cpor/frontend/gosrc/std"
 	"cpor/internal/human"
 	"cpor/system"
 	"cpor/trace"
@@ -794,10 +795,26 @@ func (s *NativeSystem) seen(x *native.Execution) *Failure {
 	}
 	f := &Failure{Kind: kind, Message: why.Message, Pos: why.Pos, Stacks: s.stacks(why)}
 	f.Output, f.History = trace.CutHistory(string(x.Output))
+	f.called()
 	if kind == Deadlock || kind == Leak {
 		f.waits()
 	}
 	return f
+}
+
+// called gives what package check reports the place where the test calls it.
+func (f *Failure) called() {
+	if f.History == nil || len(f.Stacks) == 0 {
+		return
+	}
+	k := &f.Stacks[0]
+	i := slices.IndexFunc(k.Frames, func(fr Frame) bool {
+		return !strings.HasPrefix(fr.Func, std.Check+".")
+	})
+	if i > 0 {
+		k.Frames = k.Frames[i:]
+		f.Pos = k.Frames[0].Pos
+	}
 }
 
 // stacks are those of a failure.
@@ -884,6 +901,7 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 	}
 	if failed != nil {
 		f.Kind, f.Message, f.Pos = FailureKind(failed.Kind), failed.Message, failed.Pos
+		f.called()
 		return f, nil
 	}
 	if t.Violation == nil || t.Violation.Kind != system.Deadlock {

@@ -21,7 +21,7 @@ import (
 // how many of them were covered before it stopped.
 func scenarios(ctx context.Context, described []string, o Options, start time.Time, res *Result,
 	run func(ctx context.Context, texts []string, o Options) (*Result, error)) (*Result, error) {
-	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run}
+	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run, described: described}
 	for i, text := range described {
 		d, err := scenario.Parse(text)
 		if err != nil {
@@ -73,6 +73,8 @@ type exploring struct {
 	total   *Result
 	covered coverage
 	run     func(ctx context.Context, texts []string, o Options) (*Result, error)
+	// described are the descriptions of all plans.
+	described []string
 }
 
 // explore explores scenarios; on reports whether all have passed. Several together are searched
@@ -112,16 +114,28 @@ func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, 
 	return true, nil
 }
 
-// shrink removes calls from a failing scenario as long as it still fails in the same way. A smaller
-// one that takes long counts as one that does not fail.
+// failing returns the scenario that has failed; empty if none has.
+func (x *exploring) failing() string {
+	switch t := x.total; {
+	case t.Failure == nil:
+	case t.Native != nil:
+		return t.Native.Scenario()
+	case t.Program != nil && len(t.Program.Explore().Scenarios) == 1:
+		return t.Program.Explore().Scenarios[0]
+	}
+	return ""
+}
+
+// shrink removes calls from a failing scenario, and makes their arguments simpler, as long as it
+// still fails in the same way. A smaller one that takes long counts as one that does not fail.
 func (x *exploring) shrink() error {
-	for found := true; found && x.total.Failure != nil && x.total.Program != nil; {
+	for found := true; found && x.failing() != ""; {
 		found = false
-		texts := x.total.Program.Explore().Scenarios
-		if len(texts) != 1 {
-			break
+		d, err := planOf(x.described, []string{x.failing()})
+		if err != nil {
+			return err
 		}
-		for _, text := range scenario.Smaller(texts[0]) {
+		for _, text := range d.Smaller(x.failing()) {
 			o := x.left()
 			o.Engine = DPOR
 			if o.Timeout == 0 || o.Timeout > quickly {

@@ -180,6 +180,7 @@ var rules = []rule{
 	{file: "testing/testing.go", name: "(*common).Skip", code: `c.cporSkip("", args...)`},
 	{file: "testing/testing.go", name: "(*common).Skipf", code: `c.cporSkip(format, args...)`},
 	{file: "testing/testing.go", name: "(*common).SkipNow", code: `c.cporTells(cporTestSkips, "")`},
+	{file: "testing/testing.go", name: "(*common).log", code: `cporSays(s)`},
 	{file: "testing/testing.go", name: "(*common).Error",
 		code: `c.checkFuzzFn("Error"); c.cporFails(fmt.Sprintln(args...))`},
 	{file: "testing/testing.go", name: "(*common).Errorf",

@@ -10,8 +10,8 @@
 //
 // If a size has more scenarios than the bound, so many different ones are drawn at random.
 //
-// A scenario that fails may have calls that are not needed for that. [Smaller] has the scenarios
-// that lack one.
+// A scenario that fails may have calls that are not needed for that, and arguments that are more
+// than is needed. [Description.Smaller] has the scenarios that lack one.
 package scenario
 
 import (
@@ -37,6 +37,9 @@ type Description struct {
 	Only       bool // check has the only scenario
 	Progress   Progress
 	Steps      int // that may be made before a call ends
+	// Operations says how many of the calls each operation has: 2,1,4. Its calls are one after the
+	// other, with the simplest arguments first.
+	Operations string
 }
 
 // Progress is what is asked of the calls besides their results.
@@ -57,7 +60,7 @@ func (p Progress) String() string {
 // Parse reads a description.
 func Parse(text string) (d Description, err error) {
 	if _, err := fmt.Sscan(text, &d.Plan, &d.Calls, &d.Goroutines, &d.Each, &d.Together,
-		&d.Prefix, &d.Limit, &d.Seed, &d.Only, &d.Progress, &d.Steps); err != nil {
+		&d.Prefix, &d.Limit, &d.Seed, &d.Only, &d.Progress, &d.Steps, &d.Operations); err != nil {
 		return d, fmt.Errorf("package check describes scenarios as %q, which does not fit this "+
 			"version of cpor: %w", text, err)
 	}
@@ -210,22 +213,46 @@ func (d Description) text(prefix []int, goroutines [][]int) string {
 }
 
 // Smaller returns the scenarios that lack one call of a scenario, without goroutines that make no
-// call any more. There is none if it is the only call of the goroutines and there is no prefix.
-func Smaller(text string) (out []string) {
+// call any more, and then those in which one call has simpler arguments. There is none that lacks
+// the only call of the goroutines.
+func (d Description) Smaller(text string) (out []string) {
 	plan, calls, _ := strings.Cut(text, ":")
 	lists := strings.Split(calls, "/")
+	with := func(i int, list []string) []string {
+		all := slices.Clone(lists)
+		all[i] = strings.Join(list, " ")
+		return all
+	}
+	var simpler []string
 	for i := len(lists) - 1; i >= 0; i-- {
 		list := strings.Fields(lists[i])
 		for k := range list {
-			rest := slices.Clone(lists)
-			rest[i] = strings.Join(slices.Delete(slices.Clone(list), k, k+1), " ")
+			rest := with(i, slices.Delete(slices.Clone(list), k, k+1))
 			if i > 0 && rest[i] == "" {
 				rest = slices.Delete(rest, i, i+1)
 			}
 			if len(rest) > 1 {
 				out = append(out, plan+":"+strings.Join(rest, "/"))
 			}
+			other := slices.Clone(list)
+			call, _ := strconv.Atoi(list[k]) // it is one of ours
+			for c := d.first(call); c < call; c++ {
+				other[k] = strconv.Itoa(c)
+				simpler = append(simpler, plan+":"+strings.Join(with(i, other), "/"))
+			}
 		}
 	}
-	return out
+	return append(out, simpler...)
+}
+
+// first returns the first call of the operation that a call belongs to.
+func (d Description) first(call int) (at int) {
+	for field := range strings.SplitSeq(d.Operations, ",") {
+		n, _ := strconv.Atoi(field)
+		if at+n > call {
+			return at
+		}
+		at += n
+	}
+	return call
 }

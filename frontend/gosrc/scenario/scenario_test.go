@@ -8,9 +8,9 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	d, err := Parse("1 8 3 2 4 1 200 7 true 1 9")
+	d, err := Parse("1 8 3 2 4 1 200 7 true 1 9 2,6")
 	want := Description{Plan: 1, Calls: 8, Goroutines: 3, Each: 2, Together: 4, Prefix: 1,
-		Limit: 200, Seed: 7, Only: true, Progress: LockFree, Steps: 9}
+		Limit: 200, Seed: 7, Only: true, Progress: LockFree, Steps: 9, Operations: "2,6"}
 	if err != nil || d != want {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -94,8 +94,16 @@ func TestSmaller(t *testing.T) {
 		"0:/1/1 2":     {"0:/1/2", "0:/1/1", "0:/1 2"},
 		"1:7 12/5/6/8": {"1:7 12/5/6", "1:7 12/5/8", "1:7 12/6/8", "1:12/5/6/8", "1:7/5/6/8"},
 	} {
-		if got := Smaller(text); !slices.Equal(got, want) {
+		if got := (Description{}).Smaller(text); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
+	}
+	d := Description{Operations: "1,3,2"}
+	want := []string{"0:4/1", "0:4/3", "0:/1/3", "0:4/1/1", "0:4/1/2"}
+	if got := d.Smaller("0:4/1/3"); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := d.Smaller("0:/5"); !slices.Equal(got, []string{"0:/4"}) {
+		t.Errorf("%q", got)
 	}
 }

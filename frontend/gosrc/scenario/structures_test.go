@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"cpor/engine"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
+	"cpor/frontend/gosrc/native"
 	"cpor/testkit/sample"
 )
 
@@ -136,5 +138,39 @@ func TestProgress(t *testing.T) {
 			!reflect.DeepEqual(again.Stacks, g.Stacks) {
 			t.Errorf("%s: once more: %+v, %v, want %+v", f.Name, again, err, g)
 		}
+	}
+}
+
+// TestShrinkNatively does the same natively, where the output has what the test logs, too.
+func TestShrinkNatively(t *testing.T) {
+	sample.Skip(t)
+	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
+		t.Skip("there is no native machine")
+	}
+	b, err := native.Build(t.Context(), native.BuildOptions{Package: ".",
+		Dir: filepath.Join("testdata", "micro")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	open := func(text string) (native.Process, error) {
+		return b.Start("TestSlot", native.Auto, native.Limits{}, "CPOR_SCENARIO="+text)
+	}
+	res, err := gotest.RunNative(t.Context(), gotest.Native{Test: "TestSlot", Names: b,
+		Open: func() (native.Process, error) { return open("") }, Scenario: open}, gotest.Options{})
+	if err != nil || res.Failure == nil || res.Failure.History == nil {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	defer res.Release()
+	f := res.Failure
+	if n := strings.Count(f.History.Scenario, "()"); n != 3 {
+		t.Errorf("%d calls: %s", n, f.History.Scenario)
+	}
+	if !strings.Contains(f.Output, "it may be taken twice\n") ||
+		!strings.Contains(f.Output, f.History.Scenario) {
+		t.Errorf("output %q", f.Output)
+	}
+	if !strings.HasSuffix(f.Pos.File, "micro_test.go") {
+		t.Errorf("it fails at %v, not in the test", f.Pos)
 	}
 }

@@ -24,6 +24,7 @@ func TestMicro(t *testing.T) {
 }
 
 func TestSlot(t *testing.T) {
+	t.Log("it may be taken twice")
 	check.Linearizable(t, func() *Slot { return new(Slot) },
 		check.Op("Put", (*Slot).Put),
 		check.Op("Take", (*Slot).Take).Silent(),
