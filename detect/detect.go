@@ -13,22 +13,21 @@ import (
 	"cpor/detect/predicate"
 )
 
-// Modality is the question: Poss or Def.
+// Modality is the question: Poss or Def of a predicate, or a pattern.
 type Modality uint8
 
-// The two modalities of Cooper and Marzullo (paper, section 2).
+// The two modalities of Cooper and Marzullo (paper, section 2), and patterns.
 const (
 	// in some history, the system passes through a state that satisfies the predicate
-	Poss Modality = iota
-	Def           // in every history
+	Poss    Modality = iota
+	Def              // in every history
+	Pattern          // a pattern with temporal operators holds in the initial state
+	Chart            // a message sequence chart occurs; see FindChart, Detect does not take it
 )
 
-// String returns "poss" or "def".
+// String returns "poss", "def", "pattern" or "chart".
 func (m Modality) String() string {
-	if m == Def {
-		return "def"
-	}
-	return "poss"
+	return [...]string{"poss", "def", "pattern", "chart"}[m]
 }
 
 // The algorithms.
@@ -40,13 +39,18 @@ const (
 	Lattice  = "lattice"  // both: Cooper and Marzullo 1991
 	// both: Garg and Waldecker 1994, 1996; conjunctions of 1-local predicates only
 	GargWaldecker = "gw"
+	Slice         = "slice"  // patterns: the greatest and least cuts of boxes, see box
+	Search        = "search" // patterns: state by state, with persistent sets under EF
 )
 
 // Algorithms returns the names of the algorithms for the modality, the default
 // first.
 func Algorithms(m Modality) []string {
-	if m == Def {
+	switch m {
+	case Def:
 		return []string{Auto, PSDef, GargWaldecker, Lattice}
+	case Pattern:
+		return []string{Auto, Slice, Search}
 	}
 	return []string{Auto, Interval, PSPoss, GargWaldecker, Lattice}
 }
@@ -116,7 +120,10 @@ type Result struct {
 	// Observation is, when Def does not hold, an order of all events in which the
 	// predicate is never true.
 	Observation []computation.Event
-	Stats       Stats
+	// Run is the evidence for the answer to a pattern, as far as one order of events can
+	// show it; nil if none can.
+	Run   *Run
+	Stats Stats
 	// Conjunctions are what was searched for: the predicate, or the parts of a
 	// disjunction.
 	Conjunctions []*predicate.Conjunction
@@ -131,6 +138,10 @@ type Result struct {
 // conjunction of 1-local predicates.
 var ErrNotLocal = errors.New("the predicate is not a conjunction of 1-local predicates, which " +
 	"Garg and Waldecker's algorithm needs")
+
+// ErrNotSliceable is returned when Slice is given a pattern that it cannot decide.
+var ErrNotSliceable = errors.New("slice needs 1-local predicates, without joint ones, bounds or " +
+	"disjunctions of several hosts under EG and AG")
 
 // Detect answers the question for the predicate, which must have been expanded
 // for the computation. The error is about the options (ErrNotLocal among them);
@@ -164,7 +175,12 @@ func Detect(ctx context.Context, c *computation.Computation, n *predicate.Node, 
 	r.res.Stats = r.stats()
 	r.res.Reason = r.why
 	r.res.Exhaustive = r.why == ""
-	if err := verify(c, n, r.res); err != nil {
+	if m == Pattern {
+		err = verifyRun(c, r.res)
+	} else {
+		err = verify(c, n, r.res)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return r.res, nil
@@ -306,9 +322,15 @@ func (r *run) detect(c *computation.Computation, n *predicate.Node, m Modality) 
 		return fmt.Errorf("there is no algorithm %q for %v; there are %v", r.opt.Algorithm, m,
 			Algorithms(m))
 	}
-	if m == Def {
+	switch m {
+	case Def:
 		r.def(c, n)
-	} else {
+	case Pattern:
+		if r.opt.Algorithm == Auto {
+			r.res.Algorithm = Slice
+		}
+		r.pattern(c, n)
+	default:
 		r.poss(c, n)
 	}
 	if r.bug != nil {

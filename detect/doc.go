@@ -18,6 +18,8 @@
 //	gw          both  Garg and Waldecker, for conjunctions of 1-local predicates
 //	psdef       Def   PSDef
 //	lattice     both  Cooper and Marzullo: every consistent global state
+//	slice       patterns of 1-local predicates: see box
+//	search      patterns: see pattern and towards
 //
 // The default for Poss is interval, joined by psposs after a while for predicates that interval
 // prunes little (see both). The default for Def is gw where it applies. Where it does not, gw

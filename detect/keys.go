@@ -95,6 +95,23 @@ func (t *keySet) insert(key []uint64) bool {
 	return true
 }
 
+// has reports whether the key was added.
+func (t *keySet) has(key []uint64) bool {
+	if isZero(key) {
+		return t.hasZero
+	}
+	places := len(t.table) / t.words
+	for at := int(hashKey(key) & uint64(places-1)); ; at = (at + 1) & (places - 1) {
+		place := t.table[at*t.words : (at+1)*t.words]
+		if isZero(place) {
+			return false
+		}
+		if slices.Equal(place, key) {
+			return true
+		}
+	}
+}
+
 func isZero(key []uint64) bool {
 	for _, x := range key {
 		if x != 0 {

@@ -542,6 +542,12 @@ func (p *problem) jointHolds(x int, s []int32) bool {
 	return false
 }
 
+// localHolds reports whether the literal of clause x on process i holds in local state k.
+func (p *problem) localHolds(x, i int, k int32) bool {
+	pr := &p.procs[i]
+	return pr.mask[int(pr.class[k])*p.words+x/64]>>(x%64)&1 != 0
+}
+
 // clauseHolds reports whether clause x holds in state s.
 func (p *problem) clauseHolds(x int, s []int32) bool {
 	for _, i := range p.clauses[x].support {

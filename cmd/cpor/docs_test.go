@@ -158,7 +158,7 @@ func runBlock(t *testing.T, dir string, line int, block string) string {
 		want := strings.Join(lines[start:i], "")
 		out.WriteString(head)
 		command, _, _ = strings.Cut(command, " #")
-		args := strings.Fields(command)
+		args := words(command)
 		got := ""
 		switch {
 		case len(args) == 0:
@@ -193,6 +193,17 @@ func runBlock(t *testing.T, dir string, line int, block string) string {
 		}
 	}
 	return out.String()
+}
+
+var word = regexp.MustCompile(`'[^']*'|\S+`)
+
+// words splits a command line at blanks outside of single quotes.
+func words(command string) []string {
+	args := word.FindAllString(command, -1)
+	for i, a := range args {
+		args[i] = strings.Trim(a, "'")
+	}
+	return args
 }
 
 // runCpor runs cpor in dir and returns what it printed and its exit code.

@@ -84,7 +84,7 @@ func TestPapers(t *testing.T) {
 		}
 		out, ok := outputs[r.command]
 		if !ok {
-			out, _ = runCpor(t, dir, strings.Fields(r.command)[1:])
+			out, _ = runCpor(t, dir, words(r.command)[1:])
 			outputs[r.command] = out
 		}
 		if len(r.figures) == 0 {

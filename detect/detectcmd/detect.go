@@ -23,26 +23,33 @@ import (
 	"golang.org/x/term"
 )
 
-const detectUsage = `usage: cpor detect -poss EXPR | -def EXPR [flags] LOG...
+const detectUsage = `usage: cpor detect -poss EXPR | -def EXPR | -pattern EXPR | -chart CHART
+                   [flags] LOG...
 
 Reports whether the recorded system could have passed (-poss), or must have passed
-(-def), through a global state that satisfies the predicate. LOG is a log in the
-format of ShiViz and GoVector or JSON lines, or a trace of OpenTelemetry (OTLP as
-JSON), Jaeger, or Go's execution tracer. Several files are parts of one run, and
-"-" is standard input. For example
+(-def), through a global state that satisfies the predicate, whether a pattern
+holds of all orders of its independent events (-pattern), or whether messages were
+exchanged as a chart says (-chart). LOG is a log in the format of ShiViz and
+GoVector or JSON lines, or a trace of OpenTelemetry (OTLP as JSON), Jaeger, or Go's
+execution tracer. Several files are parts of one run, and "-" is standard input.
+For example
 
 	cpor detect -poss 'exists i < j: i.crit && j.crit' run.log
+	cpor detect -pattern 'forall i: i.wants -> i.crit' run.log
+	cpor detect -chart 'i -> j: "request"; j -> i: "grant"' run.log
 `
 
 const detectCodes = `
-Exit codes: 0 not possible, or definite, 1 possible, or not definite, 2 a
-mistake, 3 no answer (a limit, a time-out, an interruption).
+Exit codes: 0 not possible, definite, holds, or not found, 1 possible, not
+definite, fails, or found, 2 a mistake, 3 no answer (a limit, a time-out, an
+interruption).
 `
 
 type detectFlags struct {
 	*flagSet
 	modality  detect.Modality
 	predicate string
+	messages  *detect.MessageChart // of -chart
 	logs      logs.Options
 	assign    string
 	trace     string
@@ -65,10 +72,13 @@ type detectFlags struct {
 // code.
 func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	f := &detectFlags{flagSet: newFlagSet("detect", stderr)}
-	var poss, def string
+	var questions [len(modalities)]string
 	var maxBytes cliflag.Size
-	f.StringVar(&poss, "poss", "", "the `predicate` that could have held")
-	f.StringVar(&def, "def", "", "the `predicate` that must have held")
+	f.StringVar(&questions[detect.Poss], "poss", "", "the `predicate` that could have held")
+	f.StringVar(&questions[detect.Def], "def", "", "the `predicate` that must have held")
+	f.StringVar(&questions[detect.Pattern], "pattern", "", "the `pattern` that has to hold: "+
+		"predicates with EF, AF, EG, AG, -> and sequences")
+	f.StringVar(&questions[detect.Chart], "chart", "", "the message `chart` to look for")
 	f.StringVar(&f.logs.Format, "format", "", "the `format` of the log: "+
 		strings.Join(logs.Formats, ", ")+
 		" (default: detected)")
@@ -85,12 +95,13 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.StringVar(&f.trace, "trace", "", "analyze only the execution with this `name` or number")
 	f.StringVar(&f.opt.Algorithm, "algorithm", detect.Auto,
 		"of -poss: "+strings.Join(detect.Algorithms(detect.Poss), ", ")+"; of -def: "+
-			strings.Join(detect.Algorithms(detect.Def), ", "))
+			strings.Join(detect.Algorithms(detect.Def), ", ")+"; of -pattern: "+
+			strings.Join(detect.Algorithms(detect.Pattern), ", "))
 	f.BoolVar(&f.weak, "weak", true, "search only the events that can change the predicate (weak "+
 		"vector clocks)")
 	f.BoolVar(&f.split, "split", true, "search the parts of a disjunction separately (-poss)")
 	f.BoolVar(&f.persistent, "persistent", true,
-		"explore persistent sets, not all enabled transitions (psposs, psdef)")
+		"explore persistent sets, not all enabled transitions (psposs, psdef, search)")
 	f.BoolVar(&f.sleep, "sleep", true, "use sleep sets, else store the visited states (psposs)")
 	f.BoolVar(&f.sequences, "sequences", true, "explore sequences of transitions in one step "+
 		"(psposs)")
@@ -116,13 +127,8 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if !ok {
 		return code
 	}
-	switch {
-	case f.Given("poss") == f.Given("def"):
-		return f.mistake("want either -poss EXPR or -def EXPR")
-	case f.Given("def"):
-		f.modality, f.predicate = detect.Def, def
-	default:
-		f.modality, f.predicate = detect.Poss, poss
+	if !f.question(questions) {
+		return f.mistake("want one of -poss EXPR, -def EXPR, -pattern EXPR and -chart CHART")
 	}
 	if f.json && f.Given("color") {
 		return f.mistake("-color is for text, and -json prints JSON; use only one of them")
@@ -148,9 +154,37 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	return f.run(ctx, files, stdin, stdout)
 }
 
+var modalities = [...]detect.Modality{detect.Poss, detect.Def, detect.Pattern, detect.Chart}
+
+// question finds the only question that was given.
+func (f *detectFlags) question(texts [len(modalities)]string) bool {
+	given := 0
+	for _, m := range modalities {
+		if f.Given(m.String()) {
+			given++
+			f.modality, f.predicate = m, texts[m]
+		}
+	}
+	return given == 1
+}
+
+// parseQuestion reads the predicate or pattern; it is `true` with a chart, which is kept apart.
+func (f *detectFlags) parseQuestion() (p *predicate.Predicate, err error) {
+	switch f.modality {
+	case detect.Pattern:
+		return predicate.ParsePattern(f.predicate)
+	case detect.Chart:
+		if f.messages, err = detect.ParseChart(f.predicate); err != nil {
+			return nil, err
+		}
+		return predicate.Parse("true")
+	}
+	return predicate.Parse(f.predicate)
+}
+
 func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader,
 	stdout io.Writer) int {
-	p, err := predicate.Parse(f.predicate)
+	p, err := f.parseQuestion()
 	if err != nil {
 		return f.mistake("%v", err)
 	}
@@ -343,7 +377,13 @@ func (f *detectFlags) detect(ctx context.Context, n *predicate.Node,
 	opt := f.opt
 	stop := f.progress(&opt)
 	start := time.Now()
-	res, err := detect.Detect(ctx, c, n, f.modality, opt)
+	var res *detect.Result
+	var err error
+	if f.modality == detect.Chart {
+		res, err = detect.FindChart(ctx, c, f.messages, opt)
+	} else {
+		res, err = detect.Detect(ctx, c, n, f.modality, opt)
+	}
 	elapsed := time.Since(start)
 	stop()
 	if err != nil {
@@ -404,6 +444,9 @@ func (f *detectFlags) draw(r *report) error {
 		opt := diagram.Options{Title: r.title(), Cut: r.res.Witness, Labels: r.labels()}
 		if r.res.Observation != nil {
 			opt.Order = r.res.Observation
+		}
+		if r.cut != nil {
+			opt.Cut = r.cut
 		}
 		if err := writeFile(f.svg, func(w io.Writer) error {
 			return diagram.Write(w, r.c, opt)

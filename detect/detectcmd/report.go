@@ -37,7 +37,8 @@ type report struct {
 	Predicate string     `json:"predicate"`
 	Conjuncts []conjunct `json:"conjuncts,omitempty"`
 	Algorithm string     `json:"algorithm"`
-	// possible, impossible, definite, not definite, incomplete, does not apply
+	// possible, impossible, definite, not definite, holds, fails, found, not found,
+	// incomplete, does not apply
 	Verdict    string `json:"verdict"`
 	Exhaustive bool   `json:"exhaustive"`
 	Reason     string `json:"reason"`
@@ -56,12 +57,24 @@ type report struct {
 	Witness       *witness `json:"witness,omitempty"`
 	Linearisation []step   `json:"linearisation,omitempty"`
 	Observation   []step   `json:"observation,omitempty"`
+	// Marks says what holds along the observation, which is the evidence for a pattern or
+	// an occurrence of a chart.
+	Marks []mark `json:"marks,omitempty"`
 
 	code  int
 	c     *computation.Computation
 	n     *predicate.Node
 	res   *detect.Result
 	order []computation.Event
+	from  int             // the first of the order that is printed
+	near  int             // how many events are printed around a mark; 0: all
+	cut   computation.Cut // at the first mark, for the picture
+}
+
+// mark is something that holds from after so many events of the observation on.
+type mark struct {
+	After int    `json:"after"`
+	Text  string `json:"text"`
 }
 
 type conjunct struct {
@@ -102,18 +115,17 @@ func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, re
 	}
 	r.unassigned()
 	r.NoValue = withoutValue(c, n)
-	alarm := res.Holds == (res.Modality == detect.Poss)
+	alarm := res.Holds == (res.Modality == detect.Poss || res.Modality == detect.Chart)
+	verdicts := [...][2]string{detect.Poss: {"impossible", "possible"},
+		detect.Def: {"not definite", "definite"}, detect.Pattern: {"fails", "holds"},
+		detect.Chart: {"not found", "found"}}
 	switch {
 	case !res.Exhaustive:
 		r.code, r.Verdict = exitIncomplete, "incomplete"
-	case res.Modality == detect.Poss && res.Holds:
-		r.Verdict = "possible"
-	case res.Modality == detect.Poss:
-		r.Verdict = "impossible"
 	case res.Holds:
-		r.Verdict = "definite"
+		r.Verdict = verdicts[res.Modality][1]
 	default:
-		r.Verdict = "not definite"
+		r.Verdict = verdicts[res.Modality][0]
 	}
 	if res.Exhaustive && alarm {
 		r.code = exitAlarm
@@ -149,8 +161,32 @@ func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, re
 	case res.Observation != nil:
 		r.order = res.Observation
 		r.Observation = r.stepsOf(f.steps)
+	case res.Run != nil:
+		r.evidence(res.Run, f.steps)
 	}
 	return r
+}
+
+// evidence shows a run from before its first mark to behind its last one.
+func (r *report) evidence(run *detect.Run, steps int) {
+	r.order = run.Order
+	for _, m := range run.Marks {
+		r.Marks = append(r.Marks, mark{m.After, m.Text})
+	}
+	if len(r.Marks) == 0 {
+		return
+	}
+	r.cut = r.c.Initial()
+	for _, e := range r.order[:r.Marks[0].After] {
+		r.cut[e.Process] = e.Index
+	}
+	to := len(r.order)
+	if steps > 0 {
+		r.near = max(1, steps/2/len(r.Marks))
+		r.from = max(0, r.Marks[0].After-r.near)
+		to = min(to, r.Marks[len(r.Marks)-1].After+r.near)
+	}
+	r.Observation = r.stepsFrom(r.from, to)
 }
 
 // unassigned finds the variables of the predicate that hosts never assign.
@@ -173,12 +209,16 @@ func (r *report) unassigned() {
 
 // stepsOf returns the last n steps, all of them if n is 0.
 func (r *report) stepsOf(n int) []step {
-	order := r.order
-	if n > 0 && len(order) > n {
-		order = order[len(order)-n:]
+	from := 0
+	if n > 0 && len(r.order) > n {
+		from = len(r.order) - n
 	}
-	steps := make([]step, len(order))
-	for x, e := range order {
+	return r.stepsFrom(from, len(r.order))
+}
+
+func (r *report) stepsFrom(from, to int) []step {
+	steps := make([]step, to-from)
+	for x, e := range r.order[from:to] {
 		steps[x] = step{r.c.Name(e.Process), e.Index, r.c.Text(e.Process, e.Index),
 			r.c.Pos(e.Process, e.Index).String()}
 	}
@@ -196,10 +236,13 @@ func writeJSON(w io.Writer, reports []*report, many bool) error {
 }
 
 func (r *report) answer() string {
-	question := map[string]string{"poss": "possibly", "def": "definitely"}[r.Modality]
+	question := map[string]string{"poss": "possibly", "def": "definitely", "pattern": "pattern",
+		"chart": "chart"}[r.Modality]
 	switch {
 	case !r.res.Exhaustive:
 		return fmt.Sprintf("%s: unknown (%s)", question, r.Reason)
+	case r.res.Modality == detect.Pattern || r.res.Modality == detect.Chart:
+		return question + ": " + r.Verdict
 	case r.res.Holds:
 		return question + ": yes"
 	}
@@ -242,7 +285,11 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 		fmt.Fprintf(out, ", execution %s", r.Trace)
 	}
 	fmt.Fprintf(out, ": %d hosts, %s events\n", len(r.Hosts), human.Count(r.Events))
-	fmt.Fprintf(out, "predicate  %s\n", r.Predicate)
+	what := "predicate"
+	if r.Modality == "pattern" || r.Modality == "chart" {
+		what = r.Modality
+	}
+	fmt.Fprintf(out, "%-9s  %s\n", what, r.Predicate)
 	if r.res == nil {
 		fmt.Fprintf(out, "does not apply: %s\n", r.Reason)
 		_, err := io.WriteString(w, out.String())
@@ -274,7 +321,10 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 		fmt.Fprintln(out, t.Render())
 		r.printSteps(out, page, "linearization", r.Linearisation)
 	}
-	if r.Observation != nil {
+	switch {
+	case r.Marks != nil:
+		r.printEvidence(out, page)
+	case r.Observation != nil:
 		r.printSteps(out, page, "observation that avoids the predicate", r.Observation)
 	}
 	fmt.Fprintf(out, "\nexplored   %s states, %s transitions (%s single ones) by %s in %s\n",
@@ -352,13 +402,47 @@ func (r *report) printSteps(out io.Writer, page terminal.Page, what string, step
 	}
 }
 
+// printEvidence prints the steps with a line for each mark.
+func (r *report) printEvidence(out io.Writer, page terminal.Page) {
+	fmt.Fprint(out, "\none order of the events that shows it")
+	if from, to := r.from, r.from+len(r.Observation); to-from < len(r.order) {
+		fmt.Fprintf(out, ", from %d to %d of %s", from+1, to, human.Count(len(r.order)))
+	}
+	fmt.Fprintln(out)
+	t := human.NewTable()
+	gap := false
+	for x := 0; x <= len(r.Observation); x++ {
+		close := r.near == 0
+		for _, m := range r.Marks {
+			if m.After == r.from+x {
+				t.AppendRow(table.Row{page.Paint(terminal.Bold, "•"), "",
+					page.Paint(terminal.Bold, m.Text), ""})
+			}
+			close = close || m.After-r.near <= r.from+x && r.from+x < m.After+r.near
+		}
+		if close && x < len(r.Observation) {
+			s := r.Observation[x]
+			host := page.Paint(terminal.Thread(max(0, slices.Index(r.Hosts, s.Host))), s.Host)
+			t.AppendRow(table.Row{host, s.Index, s.Text, s.Pos})
+		} else if !gap && x < len(r.Observation) {
+			t.AppendRow(table.Row{"...", "", "", ""})
+		}
+		gap = !close
+	}
+	fmt.Fprintln(out, t.Render())
+}
+
 // shiviz writes the log with the cut marked: each event says whether it is
 // before the cut, the last before it, or after it.
 func (r *report) shiviz(w io.Writer) error {
 	order := r.order
 	var prefix func(e computation.Event) string
-	if cut := r.res.Witness; cut != nil {
-		order = append(order, r.c.Linearise(cut, r.c.Final())...)
+	cut := r.cut
+	if r.res.Witness != nil {
+		cut = r.res.Witness
+	}
+	if cut != nil {
+		order = append(r.c.Linearise(r.c.Initial(), cut), r.c.Linearise(cut, r.c.Final())...)
 		prefix = func(e computation.Event) string {
 			switch {
 			case e.Index < cut[e.Process]:

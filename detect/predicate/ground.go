@@ -56,6 +56,15 @@ const (
 	Intersection    // of sets
 	Defined         // whether the operand has a value
 	Text            // the operand's text, whatever its type
+
+	// Of patterns only (ParsePattern):
+
+	EF       // on some path, at some time
+	AF       // on every path, at some time
+	EG       // on some path, always
+	AG       // on every path, always
+	LeadsTo  // ->: whenever the first operand holds, on every path the second does later
+	Sequence // operands that hold one after the other; the operand of EF or AF
 )
 
 var opText = map[Op]string{
@@ -65,6 +74,7 @@ var opText = map[Op]string{
 	Len: "len", Abs: "abs", Min: "min", Max: "max", Sum: "sum", Count: "count", Union: "union",
 	Intersection: "intersection",
 	Defined:      "defined", IsTrue: "istrue", Text: "string",
+	EF: "EF", AF: "AF", EG: "EG", AG: "AG", LeadsTo: "->", Sequence: ";",
 }
 
 var binaryOps = map[string]Op{
@@ -87,6 +97,7 @@ type Node struct {
 	Host    string            // Var: the name of the process
 	Name    string            // Var
 	Re      *regexp.Regexp    // Match, NoMatch
+	Bounds  []int64           // EF, AF, LeadsTo: one; Sequence: one for each operand; -1: none
 	support []int             // ascending
 	text    string
 	off     int // where it is in the predicate
@@ -103,7 +114,7 @@ func (n *Node) String() string { return n.text }
 // operands are constants and it has a value: what has none stays as it was
 // written, so that Expand can report it.
 func newNode(n Node) *Node {
-	constant := n.Op != Var && n.Op != Const
+	constant := n.Op != Var && n.Op < EF && n.Op != Const
 	for _, k := range n.Kids {
 		constant = constant && k.Op == Const
 	}
@@ -188,6 +199,8 @@ func (n *Node) print() string {
 		return "{" + n.Kids[0].operand() + ".." + n.Kids[1].operand() + "}"
 	case Len, Abs, Min, Max, Sum, Count, Union, Intersection, Defined, IsTrue, Text:
 		return opText[n.Op] + "(" + list() + ")"
+	case EF, AF, EG, AG, LeadsTo, Sequence:
+		return n.printTemporal()
 	}
 	return join(" " + opText[n.Op] + " ")
 }
@@ -644,7 +657,7 @@ func (p *Predicate) Expand(names Names) (*Node, error) {
 	if err := p.Check(n, names.Values); err != nil {
 		return nil, err
 	}
-	return n, nil
+	return n, p.misplaced(n)
 }
 
 // UsesAllHosts reports whether the predicate's meaning depends on the set of
@@ -755,6 +768,8 @@ func (e *expander) expand(x *expr) (*Node, error) {
 	case "=>":
 		not := newNode(Node{Op: Not, Kids: kids[:1], off: x.off})
 		return newNode(Node{Op: Or, Kids: flatten(Or, []*Node{not, kids[1]}), off: x.off}), nil
+	case "EF", "AF", "EG", "AG", "->", ";":
+		return newNode(Node{Op: temporalOps[x.op], Kids: kids, Bounds: x.bounds, off: x.off}), nil
 	case "neg":
 		return newNode(Node{Op: Neg, Kids: kids, off: x.off}), nil
 	case "list":

@@ -28,6 +28,9 @@ type expr struct {
 	host *hostRef          // "var", "host"
 	name string            // "var": the variable; "call": the function
 	head *head             // "forall", "exists", "agg"
+	// bounds has, for EF, AF, -> and each later part of a sequence, the events
+	// within which it has to happen, -1 for any number.
+	bounds []int64
 }
 
 // hostRef is a host's name or a bound variable; which it is, Expand decides.
@@ -73,24 +76,33 @@ var functions = map[string][2]int{
 var aggregates = map[string]bool{"count": true, "sum": true, "set": true, "min": true, "max": true}
 
 type parser struct {
-	src   string
-	toks  []token
-	pos   int
-	depth int
+	src     string
+	toks    []token
+	pos     int
+	depth   int
+	pattern bool // with temporal operators
 }
 
 // Parse reads a predicate. The error is an *Error.
-func Parse(text string) (*Predicate, error) {
+func Parse(text string) (*Predicate, error) { return parse(text, false) }
+
+// ParsePattern reads a pattern: a predicate that may have temporal operators.
+func ParsePattern(text string) (*Predicate, error) { return parse(text, true) }
+
+func parse(text string, pattern bool) (*Predicate, error) {
 	toks, err := lex(text)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{src: text, toks: toks}
-	e, err := p.expr(0)
+	p := &parser{src: text, toks: toks, pattern: pattern}
+	e, err := p.body()
 	if err != nil {
 		return nil, err
 	}
 	if t := p.peek(); t.kind != tokEOF {
+		if _, ok := temporalOps[e.temporalName()]; !pattern && (ok || t.text == "->") {
+			return nil, p.errorf(e.off, "EF, AF, EG, AG and -> need -pattern")
+		}
 		return nil, p.errorf(t.off, "unexpected %s after the end of the predicate", t.describe())
 	}
 	return &Predicate{text, e}, nil
@@ -212,11 +224,16 @@ func (p *parser) prefix() (*expr, error) {
 			if err != nil {
 				return nil, err
 			}
-			body, err := p.expr(0)
+			body, err := p.body()
 			if err != nil {
 				return nil, err
 			}
 			return &expr{op: t.text, off: t.off, head: h, kids: []*expr{body}}, nil
+		}
+	}
+	if _, ok := temporalOps[t.text]; p.pattern && ok && t.kind == tokIdent {
+		if after := p.toks[p.pos+1]; after.kind != tokOp || after.text != "." {
+			return p.temporal()
 		}
 	}
 	return p.primary()
@@ -337,7 +354,7 @@ func (p *parser) primary() (*expr, error) {
 		case "true", "false":
 			return &expr{op: "const", off: t.off, val: computation.BoolValue(t.text == "true")}, nil
 		case "(":
-			e, err := p.expr(0)
+			e, err := p.body()
 			if err != nil {
 				return nil, err
 			}

@@ -251,7 +251,7 @@ func (c *checker) operator(n *Node, kids [][]operandType) ([]operandType, *wrong
 		return nil
 	}
 	switch n.Op {
-	case Not, And, Or, Iff:
+	case Not, And, Or, Iff, EF, AF, EG, AG, LeadsTo, Sequence:
 		return of(boolean), each(boolean, "a boolean")
 	case Count:
 		return of(number), each(boolean, "a boolean")
