@@ -219,7 +219,7 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, distinct [][]float64) {
 	vary := varyingBits(n, examples)
 	at, price := candidates(vary, crossings(vary, examples, parent), 64*n)
-	v := newValueCounter(at, examples)
+	v := newValueCounter(at, examples, parent)
 	k := min(maxParts, len(at)-1)
 	limit := v.bound(k, price)
 	d := v.table(limit)
@@ -264,14 +264,28 @@ func varyingBits(n int, examples [][]uint64) []int {
 func crossings(vary []int, examples [][]uint64, parent func(i int) int) []float64 {
 	const near = 16 // varying bits: those further apart are no field
 	crossing := make([]float64, len(vary)+1)
+	if len(examples) == 0 {
+		return crossing
+	}
+	// The varying bits of each word, and how many are in the words before.
+	varying, before := make([]uint64, len(examples[0])), make([]int, len(examples[0])+1)
+	for _, bit := range vary {
+		varying[bit/64] |= 1 << (bit % 64)
+		before[bit/64+1]++
+	}
+	for w := range varying {
+		before[w+1] += before[w]
+	}
 	for i, s := range examples {
 		p := parent(i)
 		if p < 0 {
 			continue
 		}
 		last := -near - 1
-		for k, bit := range vary {
-			if (s[bit/64]^examples[p][bit/64])>>(bit%64)&1 != 0 {
+		for w, v := range examples[p] {
+			for changed := s[w] ^ v; changed != 0; changed &= changed - 1 {
+				below := changed&-changed - 1
+				k := before[w] + bits.OnesCount64(varying[w]&below)
 				if k-last <= near { // differences, which are summed up below
 					crossing[last+1]++
 					crossing[k+1]--
@@ -317,17 +331,34 @@ type valueCounter struct {
 	// sums[e][i] is a hash of the bits of example e before place i such that
 	// the difference of two is a hash of the bits between.
 	sums [][]uint64
-	set  []uint64 // scratch: a hash set with open addressing, whose size is a power of 2
+	// changed[e] are the places i such that the bits from there to the next place are not those of
+	// the example from which e was reached; all if there is none.
+	changed []uint64
+	// changing[i] are the examples e for which i is in changed[e].
+	changing [][]int32
+	list     []int32  // scratch: examples
+	set      []uint64 // scratch: a hash set with open addressing, whose size is a power of 2
 }
 
-func newValueCounter(at []int, examples [][]uint64) *valueCounter {
-	v := &valueCounter{at: at, sums: make([][]uint64, len(examples))}
+func newValueCounter(at []int, examples [][]uint64, parent func(i int) int) *valueCounter {
+	v := &valueCounter{at: at, sums: make([][]uint64, len(examples)),
+		changed: make([]uint64, len(examples)), changing: make([][]int32, len(at))}
+	rows := make([]uint64, len(at)*len(examples))
 	for e, s := range examples {
-		row := make([]uint64, len(at))
+		row := rows[e*len(at):][:len(at)]
 		for i := range len(at) - 1 {
 			row[i+1] = row[i] + hashBits(s, i+1, at[i], at[i+1])
 		}
 		v.sums[e] = row
+	}
+	for e, row := range v.sums {
+		p := parent(e)
+		for i := range len(at) - 1 {
+			if p < 0 || row[i+1]-row[i] != v.sums[p][i+1]-v.sums[p][i] {
+				v.changed[e] |= 1 << i
+				v.changing[i] = append(v.changing[i], int32(e))
+			}
+		}
 	}
 	size := 1
 	for size < 2*len(examples) {
@@ -360,10 +391,32 @@ func (v *valueCounter) count(i, j int, limit float64) float64 {
 		d := float64(v.at[j] - v.at[i])
 		return d * d
 	}
+	v.list = v.list[:0]
+	for k := i; k < j; k++ {
+		v.extend(i, k)
+	}
+	return v.distinct(i, j, limit)
+}
+
+// extend adds to v.list the examples that changed between places k and k+1, but not between i and
+// k. An example that is not in the list after that for all k from i on has, between the places, the
+// value of the example from which it was reached, and so on, back to one that is in the list.
+func (v *valueCounter) extend(i, k int) {
+	before := uint64(1)<<k - 1<<i
+	for _, e := range v.changing[k] {
+		if v.changed[e]&before == 0 {
+			v.list = append(v.list, e)
+		}
+	}
+}
+
+// distinct is count for the examples in v.list.
+func (v *valueCounter) distinct(i, j int, limit float64) float64 {
 	clear(v.set)
 	mask := uint64(len(v.set) - 1)
 	n := 0
-	for _, row := range v.sums {
+	for _, e := range v.list {
+		row := v.sums[e]
 		h := hashNode(row[j] - row[i])
 		if h == 0 {
 			h = 1
@@ -401,11 +454,18 @@ func (v *valueCounter) table(limit float64) [][]float64 {
 	d := make([][]float64, len(v.at))
 	for i := range d {
 		d[i] = make([]float64, len(v.at))
+		v.list = v.list[:0]
 		for j := i + 1; j < len(d); j++ {
 			d[i][j] = max(d[i][j-1], limit+1)
-			if d[i][j-1] <= limit {
-				d[i][j] = v.count(i, j, limit)
+			if d[i][j-1] > limit {
+				continue
 			}
+			if len(v.sums) == 0 {
+				d[i][j] = v.count(i, j, limit)
+				continue
+			}
+			v.extend(i, j-1)
+			d[i][j] = v.distinct(i, j, limit)
 		}
 	}
 	return d
