@@ -25,7 +25,7 @@
 //	session.go    Session: what a Table's Run has to work with
 //	results.go    Results: measurements, and the files they are written to
 //	table1.go     the paper's Table 1
-//	scale.go      speed-up over the number of workers
+//	scale.go      speed-up over the number of workers; simulate.go predicts it
 //	peers.go      SPIN on the same systems (spin.go), taking turns
 //	corpus.go     SPIN on Promela models as they are
 //	reductions.go every reduction on every model, and SPIN's

@@ -42,6 +42,7 @@ type options struct {
 	por       string
 	params    benchmarks.Params
 	large     bool
+	simulate  int
 	trans     uint64
 	args      []string
 }
@@ -76,6 +77,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 	if len(chosen) == 0 {
 		return exitMistake
 	}
+	if o.simulate > 0 && (len(chosen) > 1 || chosen[0].Name != scale.Name) {
+		return complain("-simulate is a flag of scale: cpor bench scale -simulate %d", o.simulate)
+	}
 	if runner == nil {
 		exe, err := sibling.Path("cpor")
 		if err != nil {
@@ -93,7 +97,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 	}
 	s := &Session{
 		Names: names, Params: o.params, POR: o.por, Workers: o.workers, Limit: o.limit,
-		MaxMemory: o.memory(), Large: o.large, Transitions: o.trans,
+		MaxMemory: o.memory(), Large: o.large, Transitions: o.trans, Simulate: o.simulate,
 		rounds: o.rounds, limited: o.limited, runner: runner, dir: o.dir, stderr: stderr,
 		results: &Results{
 			Command:      args,
@@ -194,6 +198,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	})
 	f.BoolVar(&o.large, "large", false, "in peers, run also a model with 43 million states, "+
 		"which takes minutes a run")
+	f.IntVar(&o.simulate, "simulate", 0, "in scale, predict the speed-up with up to `n` workers, "+
+		"2 to 64, by a model of the caches, and show which shared memory is hot")
 	f.Uint64Var(&o.trans, "transitions", 1_000_000, "in siegel, let N grow while a graph has at "+
 		"most this `number` of transitions")
 	var err error
@@ -203,7 +209,11 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		}
 		return nil, err
 	}
-	f.Visit(func(g *flag.Flag) { o.limited = o.limited || g.Name == "limit" })
+	simulates := false
+	f.Visit(func(g *flag.Flag) {
+		o.limited = o.limited || g.Name == "limit"
+		simulates = simulates || g.Name == "simulate"
+	})
 	if o.por != "" && !slices.Contains(engine.Names(""), o.por) {
 		return nil, fmt.Errorf("-por %s: %w", o.por, engine.Unknown("", o.por))
 	}
@@ -212,6 +222,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		return nil, fmt.Errorf("-limit %v: the time must be above 0", o.limit)
 	case o.rounds < 0 || o.rounds > 1000:
 		return nil, fmt.Errorf("-rounds %d: want 1 to 1000", o.rounds)
+	case simulates && (o.simulate < 2 || o.simulate > mostWorkers):
+		return nil, fmt.Errorf("-simulate %d: want 2 to %d", o.simulate, mostWorkers)
 	case o.workers < 1 || o.workers > 4096:
 		return nil, fmt.Errorf("-workers %d: want 1 to 4096", o.workers)
 	}

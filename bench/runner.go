@@ -22,9 +22,11 @@ import (
 type Request struct {
 	// Model is the name of a benchmark (robots), or the path of a file, in cpor's
 	// language or in Promela.
-	Model   string
-	Params  benchmarks.Params
-	Mode    string // of the engine, as package engine names it, or classicMode; "": the default
+	Model  string
+	Params benchmarks.Params
+	// Mode is of the engine, as package engine names it, classicMode, or simulateMode; "": the
+	// default.
+	Mode    string
 	POR     string // as in -por
 	Workers int    // at least 1
 	// Limit and MaxMemory end the run as incomplete; 0 means no limit.
@@ -74,6 +76,8 @@ type Outcome struct {
 	Steals    *uint64  `json:"steals,omitempty"`
 	FailedCAS *uint64  `json:"failed_cas,omitempty"`
 	IdleShare *float64 `json:"idle_share,omitempty"` // of the workers' time, 0 to 1
+	// Predicted is set by simulateMode.
+	Predicted *Prediction `json:"predicted,omitempty"`
 }
 
 // Rate returns n a second of search time, and 0 if no time was seen.
@@ -191,8 +195,11 @@ type report struct {
 
 // Run runs a request.
 func (p *processRunner) Run(ctx context.Context, r Request) Outcome {
-	if r.Mode == classicMode {
+	switch r.Mode {
+	case classicMode:
 		return runClassic(ctx, r)
+	case simulateMode:
+		return runSimulated(ctx, r)
 	}
 	e, err := r.entry()
 	if err != nil {

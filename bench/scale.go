@@ -60,6 +60,9 @@ func scaleSweeps(s *Session) []sweep {
 }
 
 func runScale(ctx context.Context, s *Session) error {
+	if s.Simulate > 0 {
+		return runPredicted(ctx, s)
+	}
 	sweeps := scaleSweeps(s)
 	var workers []int
 	for w := 1; w <= mostWorkers; w *= 2 {
@@ -124,6 +127,9 @@ func name(model string) string {
 func reportScale(ms []Measurement, machine Machine) []Section {
 	if len(ms) == 0 {
 		return nil
+	}
+	if slices.ContainsFunc(ms, func(m Measurement) bool { return m.Tool == simulator }) {
+		return reportPredicted(ms, machine)
 	}
 	sec := Section{
 		Title: "Speed-up over the number of workers",

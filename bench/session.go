@@ -28,6 +28,8 @@ type Session struct {
 	MaxMemory uint64
 	// Large asks for rows that take minutes each.
 	Large bool
+	// Simulate is the largest number of workers that scale simulates; 0: it measures.
+	Simulate int
 	// Transitions ends a sweep of siegel.
 	Transitions uint64
 

@@ -3,8 +3,11 @@ package statestore
 import (
 	"math"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/puzpuzpuz/xsync/v3"
+
+	"cpor/internal/probe"
 )
 
 // ledger counts what the tables of a store do: the bytes they hold, which it keeps
@@ -31,6 +34,7 @@ func newLedger(o Options) *ledger {
 // take reserves n bytes. It returns false, and reserves nothing, if that would
 // pass the limit; unless force is set, for what must not fail half-way.
 func (l *ledger) take(n int, force bool) bool {
+	probe.Write(probe.Ledger, unsafe.Pointer(&l.used))
 	if l.used.Add(int64(n)) > l.max && l.max > 0 && !force {
 		l.used.Add(-int64(n))
 		return false
@@ -39,7 +43,10 @@ func (l *ledger) take(n int, force bool) bool {
 }
 
 // give returns n bytes.
-func (l *ledger) give(n int) { l.used.Add(-int64(n)) }
+func (l *ledger) give(n int) {
+	probe.Write(probe.Ledger, unsafe.Pointer(&l.used))
+	l.used.Add(-int64(n))
+}
 
 // allow reports whether n more bytes would be within the limit.
 func (l *ledger) allow(n int) bool {

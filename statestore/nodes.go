@@ -3,9 +3,10 @@ package statestore
 import (
 	"math/bits"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"cpor/internal/probe"
 )
 
 // nodes interns 64-bit values: it gives equal values the same number, counting
@@ -33,7 +34,7 @@ type nodes struct {
 	last   atomic.Uint32 // the last number taken
 	room   atomic.Uint32 // the last number that has a chunk
 	chunks [chunkCount][]uint64
-	mu     sync.Mutex // guards making chunks
+	mu     probe.Mutex // guards making chunks
 	ledger *ledger
 	number int // among the tables of a store
 
@@ -104,6 +105,13 @@ func (n *nodes) value(id uint32) uint64 {
 	return n.chunks[c][o]
 }
 
+// observe tells the observer that the value of a number is read.
+func (n *nodes) observe(id uint32) {
+	c, o := place(id)
+	probe.Read(probe.NodeChunks, unsafe.Pointer(&n.chunks[c]))
+	probe.Read(probe.Node, unsafe.Pointer(&n.chunks[c][o]))
+}
+
 // hashNode mixes a value. xxhash is the choice for whole states, of any length;
 // for one word two multiplications do, and they are inlined.
 func hashNode(v uint64) uint64 {
@@ -115,6 +123,8 @@ func hashNode(v uint64) uint64 {
 
 // take returns an unused number, 0 if there is no memory for it.
 func (n *nodes) take() uint32 {
+	probe.Write(probe.NodeLast, unsafe.Pointer(&n.last))
+	probe.Read(probe.NodeChunks, unsafe.Pointer(&n.room))
 	id := n.last.Add(1)
 	if id > maxNode {
 		n.last.Add(^uint32(0))
@@ -169,6 +179,7 @@ func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
 		return 0
 	}
 	for {
+		probe.Read(probe.IndexHead, unsafe.Pointer(x))
 		i := x.line(h)
 		mask := uint32(1)<<x.idBits - 1
 		frozen := mask + 1
@@ -182,6 +193,7 @@ func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
 				return n.find(v, h)
 			}
 			line := (*[indexSlots]uint32)(x.slots[i*indexSlots:])
+			probe.Read(probe.Index, unsafe.Pointer(line))
 			for j := range line {
 				e := atomic.LoadUint32(&line[j])
 				if e == 0 {
@@ -193,6 +205,9 @@ func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
 						*spare = id
 					}
 					c, o := place(id)
+					probe.Read(probe.NodeChunks, unsafe.Pointer(&n.chunks[c]))
+					probe.Write(probe.Node, unsafe.Pointer(&n.chunks[c][o]))
+					probe.Write(probe.Index, unsafe.Pointer(line))
 					n.chunks[c][o] = v
 					if id > mask {
 						// Too big for the entries of this slab.
@@ -203,6 +218,7 @@ func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
 					}
 					if atomic.CompareAndSwapUint32(&line[j], 0, tag|id) {
 						*spare = 0
+						probe.Write(probe.IndexCount, unsafe.Pointer(&x.count))
 						if x.count.Add(1) > x.limit && x.growing.CompareAndSwap(false, true) {
 							if !n.enlarge(h, x, false) {
 								x.growing.Store(false)
@@ -218,7 +234,11 @@ func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
 					break path
 				}
 				if (e^tag)&^mask == 0 {
-					if id := e & mask; n.value(id) == v {
+					id := e & mask
+					if probe.On {
+						n.observe(id)
+					}
+					if n.value(id) == v {
 						return id
 					}
 				}
@@ -269,6 +289,7 @@ func (n *nodes) await(h uint64, x *index) {
 		if x.next.Load() != nil {
 			return
 		}
+		probe.Pause()
 		runtime.Gosched()
 	}
 	n.enlarge(h, x, true)
@@ -311,6 +332,7 @@ func (n *nodes) move(x, nx *index) (count int64) {
 	taken := make([]uint8, nx.lines())
 	for k := 0; k < len(x.slots); k += indexSlots {
 		line := (*[indexSlots]uint32)(x.slots[k:])
+		probe.Write(probe.Index, unsafe.Pointer(line))
 		for j := range line {
 			e := atomic.LoadUint32(&line[j])
 			if e == 0 && !atomic.CompareAndSwapUint32(&line[j], 0, mask+1) {

@@ -4,8 +4,9 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"sync"
 	"sync/atomic"
+
+	"cpor/internal/probe"
 )
 
 // The keys of the Tree store. A key is a word of keyBits bits that represents a
@@ -70,7 +71,7 @@ type shape struct {
 	layout  atomic.Pointer[layout]
 	learned atomic.Bool // the parts are chosen, the samples are in the table
 	shared  bool        // with other stores; set before a session works
-	mu      sync.Mutex  // guards what follows until the shape is learned
+	mu      probe.Mutex // guards what follows until the shape is learned
 	samples *samples
 	vertex  []vertex
 	leafOf  []int32 // leaves of word i: leafOf[i] to leafOf[i+1]
@@ -79,7 +80,7 @@ type shape struct {
 	// different values of parts i to j-1 among the samples
 	sampled [maxParts + 1][maxParts + 1]float64
 
-	profileMu sync.Mutex // guards changes of layout
+	profileMu probe.Mutex // guards changes of layout
 }
 
 // vertex is a vertex of the trees of a shape. The leaves come first, in the

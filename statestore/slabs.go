@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"unsafe"
+
+	"cpor/internal/probe"
 )
 
 // slab is the storage of one shard. It is a cache line long: a look-up reads this
@@ -109,6 +111,7 @@ func (t *shards[T]) latest(shard uint64) *slab[T] {
 // counted counts an insertion, or a sampled one for several, and makes the slab
 // grow if that is due. Without memory it does not grow, and gets fuller.
 func (t *shards[T]) counted(shard uint64, s *slab[T]) {
+	probe.Write(probe.TableCount, unsafe.Pointer(&s.count))
 	if s.count.Add(int64(s.mask)+1) > s.limit && s.growing.CompareAndSwap(false, true) {
 		if !t.enlarge(shard, s, false) {
 			s.growing.Store(false)
@@ -123,6 +126,7 @@ func (t *shards[T]) await(shard uint64, s *slab[T]) {
 		if s.next.Load() != nil {
 			return
 		}
+		probe.Pause()
 		runtime.Gosched()
 	}
 	// Who has frozen it has taken the memory that it needs.

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"cpor/internal/prefetch"
+	"cpor/internal/probe"
 )
 
 // A table is a lock-free set of 64-bit entries that grows while it is used. It is the table of
@@ -117,6 +118,7 @@ func newTable(shardBits, lowBits int, l *ledger) *table {
 // If m is not nil, an entry with the same hash part represents e only if m says so, and m is told
 // before e is added.
 func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, full bool) {
+	probe.Read(probe.TableDir, unsafe.Pointer(&t.dir[shard]))
 	s := t.dir[shard].Load()
 	if s == nil {
 		if s = t.slabOf(shard, force); s == nil {
@@ -126,6 +128,7 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 	low := t.low
 	frozen := low + 1
 	for {
+		probe.Read(probe.TableHead, unsafe.Pointer(s))
 		lines := s.lines()
 		i, _ := bits.Mul64(e&^low, lines)
 	path:
@@ -140,12 +143,14 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 				return old, !ok
 			}
 			line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
+			probe.Read(probe.Table, unsafe.Pointer(line))
 			for j := range line {
 				v := atomic.LoadUint64(&line[j])
 				if v == 0 {
 					if m != nil {
 						m.write()
 					}
+					probe.Write(probe.Table, unsafe.Pointer(line))
 					if atomic.CompareAndSwapUint64(&line[j], 0, e) {
 						// The high bits place the entry, so sample by the lowest.
 						if uint32(e>>t.lowBits)&s.mask == 0 {
@@ -175,6 +180,7 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 // approach begins to load a shard's slab into the cache.
 func (t *table) approach(shard uint64) {
 	if s := t.dir[shard].Load(); s != nil {
+		probe.Touch(probe.TableHead, unsafe.Pointer(s))
 		prefetch.Line(unsafe.Pointer(s))
 	}
 }
@@ -183,6 +189,7 @@ func (t *table) approach(shard uint64) {
 func (t *table) touch(shard, e uint64) {
 	if s := t.dir[shard].Load(); s != nil {
 		i, _ := bits.Mul64(e&^t.low, s.lines())
+		probe.Touch(probe.Table, unsafe.Pointer(&s.slots[i*lineSlots]))
 		prefetch.Line(unsafe.Pointer(&s.slots[i*lineSlots]))
 	}
 }
@@ -207,6 +214,7 @@ func (t *table) fill(s, ns *slab[uint64]) (n int64) {
 	taken := make([]uint8, lines) // slots, in the lines of ns
 	for k := uint64(0); k < uint64(len(s.slots)); k += lineSlots {
 		line := (*[lineSlots]uint64)(s.slots[k:])
+		probe.Write(probe.Table, unsafe.Pointer(line))
 		for j := range line {
 			e := atomic.LoadUint64(&line[j])
 			if e == 0 && !atomic.CompareAndSwapUint64(&line[j], 0, frozen) {

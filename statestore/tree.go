@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"cpor/internal/probe"
 )
 
 // treeStore is the store of kind Tree. A state is a key (see shape), and a key is
@@ -24,7 +26,7 @@ type treeStore struct {
 	most   int // samples of a length; see Options.Samples
 	table  *table
 
-	mu         sync.Mutex // guards what follows
+	mu         probe.Mutex // guards what follows
 	sessions   []*treeSession
 	nextClass  uint64
 	mergeNodes [maxParts - 1]*nodes
@@ -153,6 +155,7 @@ func (t *treeStore) shapeOf(n int) *shape {
 		return sh.(*shape)
 	}
 	sh := &shape{n: n, samples: newSamples(n, t.most)}
+	sh.mu.Site, sh.profileMu.Site = probe.Samples, probe.Profiles
 	if number := t.numbered.Add(1); number < 1<<16 && n < 1<<13 {
 		sh.moves = number << 16
 	}
@@ -1104,12 +1107,17 @@ func (x *treeSession) decode(f *frame, ids *[maxSlots]uint32) {
 			v := w<<6 | b
 			vx := &sh.vertex[v]
 			var value uint64
+			n, id := x.t.inner, f.codes[v]
 			if vx.parent < 0 {
-				value = x.t.partNodes[vx.part].value(ids[vx.part])
-			} else if code := f.codes[v]; code >= immediate {
-				value = uint64(code &^ immediate)
+				n, id = x.t.partNodes[vx.part], ids[vx.part]
+			}
+			if vx.parent >= 0 && id >= immediate {
+				value = uint64(id &^ immediate)
 			} else {
-				value = x.t.inner.value(code)
+				if probe.On {
+					n.observe(id)
+				}
+				value = n.value(id)
 			}
 			if v < sh.leaves {
 				f.words[vx.word] = f.words[vx.word]&^vx.mask | value<<vx.shift

@@ -1,9 +1,10 @@
 package statestore
 
 import (
-	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"cpor/internal/probe"
 )
 
 // BatchSize is the number of items that a full Batch holds.
@@ -94,7 +95,7 @@ type WorkSet struct {
 	queues []queue
 
 	// Free batches in excess of those that the workers keep.
-	mu   sync.Mutex
+	mu   probe.Mutex
 	free []*Batch
 
 	bytes atomic.Int64 // of all batches that have been made and not dropped
@@ -111,7 +112,7 @@ const (
 
 // queue is one worker's.
 type queue struct {
-	mu    sync.Mutex
+	mu    probe.Mutex
 	ring  []*Batch // a power of two
 	head  uint     // of the oldest batch
 	n     uint     // batches
@@ -124,7 +125,14 @@ type queue struct {
 
 // NewWorkSet returns an empty work set for workers numbered from 0 to workers-1.
 // There is room for at least one.
-func NewWorkSet(workers int) *WorkSet { return &WorkSet{queues: make([]queue, max(workers, 1))} }
+func NewWorkSet(workers int) *WorkSet {
+	w := &WorkSet{queues: make([]queue, max(workers, 1))}
+	w.mu.Site = probe.Free
+	for i := range w.queues {
+		w.queues[i].mu.Site = probe.Queue
+	}
+	return w
+}
 
 // Push gives a batch to a worker's queue, which need not be the caller's. The caller must not use
 // the batch afterwards. An empty batch is dropped.
@@ -135,6 +143,9 @@ func (w *WorkSet) Push(worker int, b *Batch) {
 		return
 	}
 	q := &w.queues[worker]
+	if probe.On {
+		b.observe(true)
+	}
 	q.mu.Lock()
 	if q.n == uint(len(q.ring)) {
 		ring := make([]*Batch, max(8, 2*len(q.ring)))
@@ -150,11 +161,38 @@ func (w *WorkSet) Push(worker int, b *Batch) {
 	q.mu.Unlock()
 }
 
+// observe tells the observer that a worker has filled the batch, or takes it.
+func (b *Batch) observe(write bool) {
+	const perLine = cacheLine / 8
+	for i := 0; i < len(b.Refs); i += perLine {
+		if !write {
+			probe.Touch(probe.Items, unsafe.Pointer(&b.Refs[i])) // processors fetch ahead
+		}
+	}
+	for i := 0; i < len(b.Refs); i += perLine {
+		if write {
+			probe.Write(probe.Items, unsafe.Pointer(&b.Refs[i]))
+		} else {
+			probe.Read(probe.Items, unsafe.Pointer(&b.Refs[i]))
+		}
+	}
+}
+
 // take takes the oldest batch.
 func (q *queue) take() *Batch {
+	probe.Read(probe.QueueItems, unsafe.Pointer(&q.items))
 	if q.items.Load() == 0 {
 		return nil
 	}
+	b := q.first()
+	if probe.On && b != nil {
+		b.observe(false)
+	}
+	return b
+}
+
+// first is take for a queue that is probably not empty.
+func (q *queue) first() *Batch {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.n == 0 {
@@ -187,6 +225,7 @@ func (w *WorkSet) Steal(worker int) *Batch {
 func (w *WorkSet) Len() int {
 	n := int64(0)
 	for i := range w.queues {
+		probe.Read(probe.QueueItems, unsafe.Pointer(&w.queues[i].items))
 		n += w.queues[i].items.Load()
 	}
 	return int(n)
@@ -244,6 +283,7 @@ func (w *WorkSet) Put(worker int, b *Batch) {
 func (w *WorkSet) account(b *Batch) {
 	n := int(unsafe.Sizeof(*b)) + 8*(cap(b.Refs)+cap(b.words)+cap(b.ends)+cap(b.trails))
 	if n != b.counted {
+		probe.Write(probe.BatchBytes, unsafe.Pointer(&w.bytes))
 		w.bytes.Add(int64(n - b.counted))
 		b.counted = n
 	}

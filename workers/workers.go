@@ -55,9 +55,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sync/errgroup"
 
+	"cpor/internal/probe"
 	"cpor/statestore"
 )
 
@@ -237,7 +239,11 @@ func Run(ctx context.Context, ws *statestore.WorkSet, o Options,
 		o.CPUs = runtime.GOMAXPROCS(0)
 	}
 	g, gctx := errgroup.WithContext(ctx)
+	if probe.On {
+		o.CPUs = o.Workers // those of the machine that is simulated
+	}
 	p := &pool{ws: ws, o: o, ctx: gctx, start: time.Now(), done: make(chan struct{})}
+	p.mu.Site = probe.Sleepers
 	defer context.AfterFunc(gctx, func() { p.stop.Store(true) })()
 	if o.Pause != nil {
 		g.Go(func() error {
@@ -274,6 +280,10 @@ func Run(ctx context.Context, ws *statestore.WorkSet, o Options,
 					err = &PanicError{Value: v, Stack: debug.Stack()}
 				}
 			}()
+			if probe.On {
+				probe.Begin(id)
+				defer probe.End(id)
+			}
 			return p.outs[id].run(all[id])
 		})
 	}
@@ -299,7 +309,7 @@ type pool struct {
 	outs  []*Out
 	gates int64 // 1 if there is a gate, which counts as active until it is closed
 
-	mu       sync.Mutex
+	mu       probe.Mutex
 	sleepers []*Out // a stack of sleepers that have not been sent a token
 
 	_          [cacheLine]byte
@@ -315,10 +325,22 @@ type pool struct {
 
 // leave gives up a worker's activity; the last one ends the pool.
 func (p *pool) leave() {
-	if p.active.Add(-1) == 0 {
+	if p.join(-1) == 0 {
 		p.terminated.Store(true)
 		p.once.Do(func() { close(p.done) })
+		probe.UnparkAll()
 	}
+}
+
+// join adds n to the active workers, and returns how many there are.
+func (p *pool) join(n int64) int64 {
+	probe.Write(probe.Active, unsafe.Pointer(&p.active))
+	return p.active.Add(n)
+}
+
+// observe tells the observer that hungry is about to be called.
+func (p *pool) observe() {
+	probe.Read(probe.Active, unsafe.Pointer(&p.active))
 }
 
 // hungry reports whether there are idle workers that a CPU could run.
@@ -333,6 +355,8 @@ func (p *pool) hungry() bool {
 // sleep first gives up its activity and then looks at the work set once more,
 // so that either it sees the push, or the pusher sees that it sleeps.
 func (p *pool) wakeOne() {
+	probe.Read(probe.Sleeping, unsafe.Pointer(&p.sleeping))
+	p.observe()
 	if p.sleeping.Load() == 0 || !p.hungry() {
 		return
 	}
@@ -341,11 +365,12 @@ func (p *pool) wakeOne() {
 	if n := len(p.sleepers); n > 0 {
 		o = p.sleepers[n-1]
 		p.sleepers = p.sleepers[:n-1]
-		p.sleeping.Store(int64(n - 1))
-		p.active.Add(1)
+		p.sleeps(n - 1)
+		p.join(1)
 	}
 	p.mu.Unlock()
 	if o != nil {
+		probe.Unpark(o.id)
 		o.wake <- struct{}{} // has room: o is not on the stack again before it took the token
 	}
 }
@@ -355,7 +380,7 @@ func (p *pool) goToSleep(o *Out) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sleepers = append(p.sleepers, o)
-	p.sleeping.Store(int64(len(p.sleepers)))
+	p.sleeps(len(p.sleepers))
 }
 
 // stayAwake takes a worker back that has announced its sleep, and makes it
@@ -368,9 +393,15 @@ func (p *pool) stayAwake(o *Out) bool {
 		return false
 	}
 	p.sleepers = slices.Delete(p.sleepers, i, i+1)
-	p.sleeping.Store(int64(len(p.sleepers)))
-	p.active.Add(1)
+	p.sleeps(len(p.sleepers))
+	p.join(1)
 	return true
+}
+
+// sleeps notes how many workers sleep.
+func (p *pool) sleeps(n int) {
+	probe.Write(probe.Sleeping, unsafe.Pointer(&p.sleeping))
+	p.sleeping.Store(int64(n))
 }
 
 // monitor calls Check and Report until the pool ends.
@@ -540,6 +571,7 @@ func (o *Out) run(w Worker) error {
 				return err
 			}
 			o.items++
+			p.observe()
 			if p.hungry() {
 				o.share(b, i+1)
 			}
@@ -613,12 +645,13 @@ func (o *Out) wait() *statestore.Batch {
 				return nil
 			}
 			if p.ws.Len() > 0 {
-				p.active.Add(1)
+				p.join(1)
 				if b := o.steal(); b != nil {
 					return b
 				}
 				p.leave()
 			}
+			probe.Pause()
 			runtime.Gosched()
 		}
 		p.goToSleep(o)
@@ -637,6 +670,7 @@ func (o *Out) wait() *statestore.Batch {
 // of the pool.
 func (o *Out) sleep() bool {
 	o.sleeps++
+	probe.Park(o.id)
 	select {
 	case <-o.wake:
 		return true
@@ -658,6 +692,9 @@ func (o *Out) share(b *statestore.Batch, i int) {
 		return
 	}
 	now := time.Since(p.start)
+	if probe.On {
+		now = probe.Now()
+	}
 	if now-o.last < shareEvery || p.ws.Len() > 0 {
 		return
 	}

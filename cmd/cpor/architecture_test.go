@@ -121,8 +121,8 @@ var parts = []part{
 		"cmd/cpor": "detect/detectcmd", "cmd/cpor-bench": "detect/experiments"}},
 	// What measures is in a program of its own.
 	{"bench", []string{"benchmarks", "engine", "engine/all", "engine/search/reduction",
-		"engine/stateless", "engine/temporal", "engine/unfolding", "examples", "frontend/model",
-		"internal"},
+		"engine/stateless", "engine/temporal", "engine/unfolding", "examples", "frontend",
+		"frontend/model", "frontend/promela", "internal"},
 		map[string]string{"cmd/cpor-bench": "bench"}},
 }
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"cpor/engine"
 	"cpor/engine/memory"
+	"cpor/internal/probe"
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/testkit/sabotage"
@@ -37,7 +37,7 @@ type run struct {
 	unstored bool   // an item of the work set may be a state that is still to be stored
 
 	setup
-	making sync.Mutex // factories need not be safe for concurrent use
+	making probe.Mutex // factories need not be safe for concurrent use
 }
 
 // finding is a violation and where it was found.
