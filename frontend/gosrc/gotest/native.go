@@ -110,29 +110,15 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 			"-machine interpreted explores them"}
 	}
 	return scenarios(ctx, described, o, start, res,
-		func(ctx context.Context, texts []string, o Options) (total *Result, err error) {
-			begin, all := time.Now(), o.Timeout
-			for i, text := range texts {
+		func(_ context.Context, texts []string, o Options) (*Result, error) {
+			return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
 				m := n
 				m.Scenario, m.text = nil, text
 				m.Open = func() (native.Process, error) { return n.Scenario(text) }
-				if all > 0 {
-					o.Timeout = max(time.Millisecond, all-time.Since(begin))
-				}
-				r, _, err := steadily(ctx, m, o)
-				if err != nil {
-					return nil, err
-				}
-				if total != nil {
-					r = sum(total, r)
-				}
-				total, r.done = r, i
-				if r.Verdict != engine.Pass {
-					return r, nil
-				}
-			}
-			return total, nil
-		})
+				r, _, err := runNative(ctx, m, o)
+				return r, err
+			})
+		}, nil)
 }
 
 // steadily is RunNative without scenarios; said is what the first execution has printed. Like

@@ -114,7 +114,7 @@ func (x *progress) explore(from system.State, is scenario.Progress) {
 	x.m.Load(from)
 	x.add(-1, trace.Step{})
 	x.load(0)
-	if is == scenario.LockFree {
+	if is != scenario.ObstructionFree {
 		x.search(0, anyone, 0, anyone)
 		return
 	}
@@ -203,7 +203,8 @@ func (x *progress) first(id int32) bool {
 		}
 		mark := x.m.Mark()
 		o := x.m.Step(t, 0)
-		calls := o.Kind == system.Moved && o.Next == 0 && o.Violation == nil && x.m.Call(t) != ""
+		calls := o.Kind == system.Moved && o.Next == 0 && o.Violation == nil &&
+			(x.m.Call(t) != "" || x.m.Invokes(t))
 		x.m.Rewind(mark)
 		if calls {
 			return x.thread(id, t) == moves

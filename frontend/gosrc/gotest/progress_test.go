@@ -226,3 +226,47 @@ func TestTiny(t *testing.T) {
 		t.Errorf("scenarios of three kinds are wanted: %v", seen)
 	}
 }
+
+// TestStored: searches of scenarios of check.Linearizable with stored states and without agree.
+func TestStored(t *testing.T) {
+	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Tests: true,
+		Dir: filepath.Join("..", "scenario", "testdata", "micro")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pkgs[0].Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Test("TestMicro", gosrc.Explore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := p.Stored()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 4))
+	seen := map[engine.Verdict]int{}
+	for range sample.Of(2, 3, 300) {
+		text := "0:"
+		for range 2 {
+			text += fmt.Sprintf("/ %d %d", r.IntN(64), r.IntN(64))
+		}
+		want, err := judged(t.Context(), p.WithScenarios([]string{text}), Options{Engine: DPOR,
+			Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := advances(t.Context(), stored, []string{text}, scenario.Description{Steps: 1},
+			Options{Workers: 1})
+		if err != nil || got.Verdict != want.Verdict {
+			t.Fatalf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
+		if g, w := got.Failure, want.Failure; g != nil && g.Kind != w.Kind {
+			t.Errorf("%s: %s, want %s", text, g.Message, w.Message)
+		}
+		seen[got.Verdict]++
+	}
+	t.Log(seen)
+}

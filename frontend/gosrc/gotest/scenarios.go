@@ -20,8 +20,9 @@ import (
 // the result of the test without scenarios. Run explores some scenarios; an incomplete result says
 // how many of them were covered before it stopped.
 func scenarios(ctx context.Context, described []string, o Options, start time.Time, res *Result,
-	run func(ctx context.Context, texts []string, o Options) (*Result, error)) (*Result, error) {
-	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run, described: described}
+	run, stored explorer) (*Result, error) {
+	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run, stored: stored,
+		described: described}
 	for i, text := range described {
 		d, err := scenario.Parse(text)
 		if err != nil {
@@ -72,16 +73,25 @@ type exploring struct {
 	start   time.Time
 	total   *Result
 	covered coverage
-	run     func(ctx context.Context, texts []string, o Options) (*Result, error)
+	run     explorer
+	// stored explores scenarios with stored states; nil: that cannot be.
+	stored explorer
+	slow   bool // a scenario has taken long without
 	// described are the descriptions of all plans.
 	described []string
 }
 
+// explorer explores some scenarios.
+type explorer func(ctx context.Context, texts []string, o Options) (*Result, error)
+
 // explore explores scenarios; on reports whether all have passed. Several together are searched
-// without stored states. One that takes long is explored alone, like any other test.
+// without stored states until one takes long. Then those that are left are searched with them:
+// types without locks have many executions, and few states. One that is not covered then, for
+// instance because its executions need not end, is explored alone, like any other test.
 func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, err error) {
 	for n := 0; n < len(set.Texts); {
-		r, err := x.run(x.ctx, set.Texts[n:], x.left())
+		several := len(set.Texts)-n > 1
+		r, err := x.suited(several)(x.ctx, set.Texts[n:], x.left())
 		if err != nil {
 			return false, err
 		}
@@ -89,8 +99,10 @@ func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, 
 		if r.Verdict == engine.Pass {
 			break
 		}
-		several := len(set.Texts)-n > 1
 		n += r.done
+		if r.Verdict == engine.Incomplete && several && x.changes() {
+			continue
+		}
 		if r.Verdict == engine.Incomplete && several && x.ctx.Err() == nil &&
 			(x.o.Timeout == 0 || x.left().Timeout > quickly) {
 			if r, err = x.run(x.ctx, set.Texts[n:n+1], x.left()); err != nil {
@@ -124,6 +136,23 @@ func (x *exploring) failing() string {
 		return t.Program.Explore().Scenarios[0]
 	}
 	return ""
+}
+
+// suited is the search for several scenarios, or one.
+func (x *exploring) suited(several bool) explorer {
+	if x.slow && several {
+		return x.stored
+	}
+	return x.run
+}
+
+// changes reports whether another search is to continue, as one has taken long.
+func (x *exploring) changes() bool {
+	if x.slow || x.stored == nil || x.ctx.Err() != nil {
+		return false
+	}
+	x.slow = true
+	return true
 }
 
 // shrink removes calls from a failing scenario, and makes their arguments simpler, as long as it
@@ -240,20 +269,36 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 		len(p.Explore().Scenarios) > 0 {
 		return res, err
 	}
+	stored := func(ctx context.Context, texts []string, o Options) (*Result, error) {
+		return advances(ctx, p, texts, scenario.Description{Steps: 1}, o)
+	}
+	beside := stored // the search without stored states
+	if e := cmp.Or(o.Engine, Auto); e != Auto {
+		beside = nil
+	}
 	res, err = scenarios(ctx, described, o, start, res,
 		func(ctx context.Context, texts []string, o Options) (*Result, error) {
 			o.Share = 0 // other machines have nothing to add that is worth the time
-			if len(texts) > 1 {
-				o.Engine = DPOR
-			}
 			if d, err := planOf(described, texts); err != nil || d.Progress != 0 {
 				if err != nil {
 					return nil, err
 				}
 				return advances(ctx, p, texts, d, o)
 			}
+			switch o.Engine {
+			case Full:
+				return stored(ctx, texts, o)
+			case Cartesian:
+				return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
+					return run(ctx, p.WithScenarios([]string{text}), o)
+				})
+			case Auto, "":
+				if len(texts) > 1 {
+					o.Engine = DPOR
+				}
+			}
 			return run(ctx, p.WithScenarios(texts), o)
-		})
+		}, beside)
 	switch {
 	case res == nil || res.Failure == nil:
 		p.SetScenarios(nil)
@@ -261,6 +306,29 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 		p.SetScenarios(res.Program.Explore().Scenarios) // shrink has tried others
 	}
 	return res, err
+}
+
+// oneByOne explores scenarios, each by itself, until one does not pass.
+func oneByOne(texts []string, o Options, run func(text string, o Options) (*Result, error)) (
+	total *Result, err error) {
+	begin, all := time.Now(), o.Timeout
+	for i, text := range texts {
+		if all > 0 {
+			o.Timeout = max(time.Millisecond, all-time.Since(begin))
+		}
+		r, err := run(text, o)
+		if err != nil {
+			return nil, err
+		}
+		if total != nil {
+			r = sum(total, r)
+		}
+		total, r.done = r, i
+		if r.Verdict != engine.Pass {
+			return r, nil
+		}
+	}
+	return total, nil
 }
 
 // planOf returns the description to which scenarios belong.

@@ -133,6 +133,10 @@ func (m *Machine) Ended(t int) int {
 	return int(m.gors[t].calls)
 }
 
+// Invokes reports whether a call of a scenario of check.Linearizable has yet to be invoked by the
+// next step of a goroutine.
+func (m *Machine) Invokes(t int) bool { return m.gors[t].words > 0 }
+
 // Starts reports whether a goroutine starts another one next, and nobody counts them.
 func (m *Machine) Starts(t int) bool {
 	i := m.gors[t].pending()
