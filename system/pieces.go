@@ -30,4 +30,8 @@ type Pieces interface {
 	// locations give the effect; everything else of the live state is
 	// meaningless until the next Load. Tracking must be on.
 	StepOn(t int, alt uint64, local []uint64, ask func(Loc) uint64) Outcome
+
+	// Whole says why some steps need the whole state, in words that complete "an unfolding is not
+	// possible: "; then StepOn must not be called. It is empty if none does.
+	Whole() string
 }

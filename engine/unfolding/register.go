@@ -30,8 +30,13 @@ var picture = &engine.FlagOf[string]{
 // Pieces are needed by engines that put states together.
 var Pieces = engine.Need{What: "states that come apart into pieces",
 	Unmet: func(sys system.System) error {
-		if sys.NewMachine().Capabilities().Pieces == nil {
+		pieces := sys.NewMachine().Capabilities().Pieces
+		if pieces == nil {
 			return &engine.Refusal{Err: errNoPieces}
+		}
+		if why := pieces.Whole(); why != "" {
+			return &engine.Refusal{Err: fmt.Errorf("an unfolding is not possible: %s; use "+
+				"-search stateful or -search stateless", why)}
 		}
 		return nil
 	}}

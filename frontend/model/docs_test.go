@@ -9,7 +9,6 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
-	"cpor/system"
 	"cpor/testkit/chunktest"
 )
 
@@ -42,9 +41,6 @@ func TestLanguageReference(t *testing.T) {
 		sys := m.System()
 		for por, f := range map[string]search.Factory{"none": full.Factory(sys),
 			"cartesian": cartesianFactory(sys)} {
-			if por != "none" && system.WhyIrreducible(sys, false) != "" {
-				continue
-			}
 			res, err := search.Run(context.Background(), sys, f, search.Options{
 				Options: engine.Options{All: true, MaxStates: 100_000}})
 			if err != nil {

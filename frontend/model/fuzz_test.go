@@ -11,7 +11,6 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
-	"cpor/system"
 	"cpor/testkit/oracle"
 )
 
@@ -26,11 +25,7 @@ func tryModel(t *testing.T, text string) {
 		return
 	}
 	sys := m.System()
-	factories := []search.Factory{full.Factory(sys)}
-	if system.WhyIrreducible(sys, false) == "" {
-		factories = append(factories, cartesianFactory(sys))
-	}
-	for _, f := range factories {
+	for _, f := range []search.Factory{full.Factory(sys), cartesianFactory(sys)} {
 		_, err = search.Run(context.Background(), sys, f, search.Options{
 			Options: engine.Options{Workers: 1, MaxStates: 200, Timeout: 2 * time.Second}})
 		if err != nil {

@@ -96,9 +96,6 @@ func (c *chunk) run(t *testing.T) {
 	for _, por := range []string{"none", "cartesian"} {
 		f := full.Factory(sys)
 		if por == "cartesian" {
-			if system.WhyIrreducible(sys, false) != "" {
-				continue
-			}
 			f = cartesianFactory(sys)
 		}
 		res, err := search.Run(context.Background(), sys, f, search.Options{

@@ -639,10 +639,6 @@ func hold(engines []subject, text string, c *tally) (diff, over string) {
 	return against(engines, want, c)
 }
 
-// unreduced is how the names of the engines begin that leave nothing out.
-var unreduced = []string{"full", "stateful none", "stateless none", "temporal none",
-	"temporal fair"}
-
 // against compares engines with brute force on a model. If brute force is too expensive, they are
 // compared with the plain full search.
 func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over string) {
@@ -665,14 +661,7 @@ func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over st
 	}
 	p := &subjectProgram{sys: want.System, reach: reach, most: work,
 		interleavings: want.Interleavings, properties: want.Properties}
-	irreducible := system.WhyIrreducible(want.System, false)
 	for _, e := range engines {
-		if irreducible != "" && !slices.ContainsFunc(unreduced, func(begin string) bool {
-			return strings.HasPrefix(e.name, begin)
-		}) {
-			c.note("%s: %s", e.name, irreducible)
-			continue
-		}
 		if want.Interleavings > e.most {
 			c.note("%s: more than %g interleavings", e.name, e.most)
 			continue

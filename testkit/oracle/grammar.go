@@ -48,8 +48,7 @@ type writer struct {
 	size  Size
 	b     strings.Builder
 	names int
-	// timeouts: some conditions ask whether any thread can move, which no reduction
-	// survives, so that few programs do.
+	// timeouts: some conditions ask whether any thread can move.
 	timeouts bool
 	// symmetric: threads can be exchanged, and properties speak of all alike.
 	symmetric bool

@@ -85,6 +85,9 @@ var List = []struct{ Name, What string }{
 	{"commuting/row", "of a row of like additions only the last has written"},
 	{"commuting/room", "what commutes with each transition of a sequence goes before all of it"},
 	{"commuting/stores", "stores of different numbers commute"},
+	{"asking/blind", "timeout() looks at nothing"},
+	{"asking/place", "a step does not change where its thread is"},
+	{"asking/bounds", "nobody does what needs timeout() to be false"},
 	{"sleep/never woken", "a sleeping thread is not woken by what it depends on"},
 }
 

@@ -336,6 +336,9 @@ func (m *machine) Value(l system.Loc) uint64 { return m.w[m.word(l)] }
 
 func (m *machine) SetValue(l system.Loc, v uint64) { m.set(m.word(l), v) }
 
+// Whole is [system.Pieces]'s.
+func (m *machine) Whole() string { return "" }
+
 // StepOn is [system.Pieces]'s. If the transition creates a thread, Local of
 // the child holds afterwards, too.
 func (m *machine) StepOn(t int, alt uint64, local []uint64,

@@ -464,15 +464,62 @@ func (p *Program) some(all []*State) ([]*State, error) {
 // ones, or one that is blocked or ended.
 func (p *Program) Step(s *State, t int) []Outcome { return p.step(s, t, true) }
 
-// moves reports whether any thread has a step while all timeouts are false.
-func (p *Program) moves(s *State) bool {
-	for t := range s.threads {
-		if s.threads[t].kind != nil && slices.ContainsFunc(p.step(s, t, false),
-			func(o Outcome) bool { return o.Kind == system.Moved }) {
-			return true
+// asking is what a transition finds out about timeout().
+type asking struct {
+	p       *Program
+	s       *State
+	t       int
+	asked   bool
+	moves   bool   // some thread has a step while all timeouts are false
+	reads   Access // what decides that
+	perhaps Access // what else an implementation may take for that
+}
+
+// timeout answers the transition.
+func (a *asking) timeout() bool {
+	if a.asked {
+		return !a.moves
+	}
+	a.asked, a.reads = true, Access{}
+	order := []int{a.t} // if it can move itself, nothing else matters
+	for t := range a.s.threads {
+		if t != a.t {
+			order = append(order, t)
 		}
 	}
-	return false
+	for _, t := range order {
+		if a.s.threads[t].kind == nil {
+			continue
+		}
+		out := a.p.step(a.s, t, false)[0]
+		if out.Kind == system.Moved {
+			a.moves, a.reads, a.perhaps = true, Access{}, out.Others
+			if t == a.t {
+				return false
+			}
+		}
+		for n := range out.Access {
+			a.reads[n] = false
+		}
+		if a.moves {
+			return false
+		}
+	}
+	return true
+}
+
+// add adds what it has found out to the outcome of the transition.
+func (a *asking) add(o *Outcome) {
+	for n := range a.reads {
+		if _, ok := o.Access[n]; !ok {
+			o.Access[n] = false
+		}
+	}
+	if a.perhaps != nil {
+		all := maps.Clone(a.perhaps)
+		maps.Copy(all, o.Others)
+		o.Others = all
+	}
 }
 
 func (p *Program) step(s *State, t int, timeouts bool) []Outcome {
@@ -487,10 +534,11 @@ func (p *Program) step(s *State, t int, timeouts bool) []Outcome {
 	guards := Access{}
 	var prefix []choice
 	atEnd := th.atEnd
+	ask := asking{p: p, s: s, t: t}
 	for passes := 0; ; {
 		r := &run{p: p, self: t, skip: th.points, history: th.history, choices: prefix,
 			access: Access{}}
-		r.timeout = func() bool { return timeouts && !p.moves(s) }
+		r.timeout = func() bool { return timeouts && ask.timeout() }
 		r.s = &State{maps.Clone(s.shared), slices.Clone(s.threads)}
 		switch end := r.body(th).(type) {
 		case blocked:
@@ -513,7 +561,9 @@ func (p *Program) step(s *State, t int, timeouts bool) []Outcome {
 		}
 	}
 	if len(all) == 0 {
-		return []Outcome{{Kind: system.Blocked, AtEnd: atEnd, Access: guards}}
+		all = []Outcome{{Kind: system.Blocked, AtEnd: atEnd, Access: guards}}
+		ask.add(&all[0])
+		return all
 	}
 	others := Access{}
 	for i := range all {
@@ -528,6 +578,7 @@ func (p *Program) step(s *State, t int, timeouts bool) []Outcome {
 				all[i].Access[n] = false
 			}
 		}
+		ask.add(&all[i])
 	}
 	return all
 }

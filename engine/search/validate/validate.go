@@ -158,7 +158,7 @@ func (h *hook) Expand(s system.State) {
 		h.effects()
 	}
 	for i := 0; i < len(h.all) && !h.bad; i++ {
-		if h.whole != nil {
+		if h.whole != nil && h.whole.Whole() == "" {
 			h.pieces(&h.all[i])
 		}
 		for j := i + 1; j < len(h.all) && !h.bad; j++ {

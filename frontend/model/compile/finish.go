@@ -186,6 +186,10 @@ func (g *gen) layoutSlots(k int32) {
 		}
 		p.PerThread = max(p.PerThread, 2+len(tt.Watched))
 	}
+	if p.Timeout != 0 {
+		p.Place = p.PerThread
+		p.PerThread++
+	}
 	for i := range p.Props {
 		q := &p.Props[i]
 		q.Bits = g.layoutFrame(q.Thread.Vars, q.Thread, 0)

@@ -345,7 +345,7 @@ const MaxThreads = 1023
 const ThreadBits = 10
 
 // Loc returns the number of a per-thread location of a slot; k counts the
-// thread's locations: existence, wait, then what is watched.
+// thread's locations: existence, wait, then what is watched, and where the thread is.
 func (p *Program) Loc(slot, k int) system.Loc {
 	return system.Loc(len(p.Locs) + 1 + slot*p.PerThread + k)
 }

@@ -241,6 +241,7 @@ type Program struct {
 	Props      []Prop          // their atomic propositions
 	Terms      []Term          // what the comparisons among these are made of
 	PerThread  int             // locations of each slot that follow Locs
+	Place      int             // which of them is where the thread is; 0 without a timeout
 	Sets       []*resolve.Type // the Scalarsets that values of the program or indices are of
 	Resolved   *resolve.Program
 	Cover      Cover

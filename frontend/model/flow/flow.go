@@ -25,6 +25,7 @@ type Ops struct {
 	Rendezvous    bool      // some operation on a channel without a buffer
 	Creates       bool      // threads
 	Peeks         bool      // reads what properties watch of threads
+	Asks          bool      // for timeout(), which looks at everything
 }
 
 func newOps(p *compile.Program) *Ops {
@@ -51,10 +52,12 @@ func (s *Ops) join(o *Ops) bool {
 		grown = grown || c&^s.Chans[i] != 0
 		s.Chans[i] |= c
 	}
-	grown = grown || o.Rendezvous && !s.Rendezvous || o.Creates && !s.Creates || o.Peeks && !s.Peeks
+	grown = grown || o.Rendezvous && !s.Rendezvous || o.Creates && !s.Creates ||
+		o.Peeks && !s.Peeks || o.Asks && !s.Asks
 	s.Rendezvous = s.Rendezvous || o.Rendezvous
 	s.Creates = s.Creates || o.Creates
 	s.Peeks = s.Peeks || o.Peeks
+	s.Asks = s.Asks || o.Asks
 	return grown
 }
 
@@ -72,7 +75,7 @@ type Future struct {
 	after []map[int]*Ops // by start, by point
 }
 
-// After returns what thread i may do from a point on, the transition at the point included, and
+// After returns what thread i may do from a point on while timeout() is false, the transition at the point included, and
 // what the threads that it creates may do. It is nil if the thread cannot reach the point.
 func (f *Future) After(i, point int) *Ops { return f.after[i][point] }
 
@@ -220,6 +223,21 @@ func Analyse(p *compile.Program, starts []Start) *Future {
 	return f
 }
 
+// quietly analyses again with timeout() false, from the points that the analysis has reached.
+func (a *Analysis) quietly(points []int) *Analysis {
+	q := New(a.p).separating()
+	q.quiet = true
+	for _, pt := range points {
+		if l := a.at[a.p.Points[pt].Entry]; l != nil && !a.p.Points[pt].Ended {
+			for _, env := range l.envs {
+				q.enter(a.p.Points[pt].Entry, env)
+			}
+		}
+	}
+	q.run()
+	return q
+}
+
 func threadFuture(p *compile.Program, st Start) map[int]*Ops {
 	a := New(p).separating()
 	start := []int{}
@@ -240,6 +258,9 @@ func threadFuture(p *compile.Program, st Start) map[int]*Ops {
 		start = append(start, pt)
 	}
 	slices.Sort(start)
+	if p.Timeout != 0 {
+		a = a.quietly(start)
+	}
 	after := map[int]*Ops{}
 	succ := map[int][]int{}
 	for _, pt := range start {

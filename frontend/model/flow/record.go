@@ -92,9 +92,8 @@ func (a *Analysis) record(at int, in *compile.Instr, env []value) {
 		})
 	}
 	if e.Creates || e.Peeks {
-		o := a.opsAt(at)
-		o.Creates = o.Creates || e.Creates
-		o.Peeks = o.Peeks || e.Peeks
+		a.opsAt(at).join(&Ops{Creates: e.Creates, Peeks: e.Peeks,
+			Asks: in.Op == compile.OpTimeout})
 	}
 	switch e.Chan {
 	case compile.LookChan:

@@ -6,7 +6,7 @@ import "cpor/system"
 func (s *System) Capabilities() system.Capabilities {
 	return system.Capabilities{
 		Observing:   s,
-		Irreducible: s,
+		Irreducible: nil,
 		Symmetric:   s,
 		Beginning:   s,
 		Counting:    s,

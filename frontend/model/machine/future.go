@@ -97,7 +97,7 @@ func (m *Machine) computeFuture(t int) *system.Footprint {
 			reads, writes = append(reads, perThread(u, 1)), append(writes, perThread(u, 1))
 		}
 	}
-	if p.Observed {
+	if p.Observed || p.Place > 0 {
 		own := system.LocRange{First: p.Loc(t, 2), Last: p.Loc(t+1, 0) - 1}
 		if own.First <= own.Last {
 			writes = append(writes, own)
@@ -105,6 +105,9 @@ func (m *Machine) computeFuture(t int) *system.Footprint {
 	}
 	if b.Peeks {
 		reads = append(reads, system.LocRange{First: p.CountLoc(), Last: p.Loc(threads, 0) - 1})
+	}
+	if b.Asks {
+		reads = append(reads, system.LocRange{First: 0, Last: p.Loc(m.sys.maxThreads, 0) - 1})
 	}
 	return &system.Footprint{Reads: system.JoinRanges(reads), Writes: system.JoinRanges(writes)}
 }

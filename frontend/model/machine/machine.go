@@ -43,8 +43,10 @@ type Machine struct {
 	scratch   []uint64              // the slot of init, or of a proposition, while it runs
 	scratchOf *compile.ThreadType   // whose it is
 	timeout   bool                  // what the step sees as timeout()
+	asks      bool                  // and whether it has asked
 	probe     *Machine              // finds out whether a thread can move; nil before it is asked
 	probeAt   system.State          // where
+	heard     []system.Loc          // what it has looked at
 	spare     []uint64              // for the scratch of the next proposition
 	types     []*compile.ThreadType // of the threads that init created
 
@@ -319,14 +321,21 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	pt := &m.p.Points[pc-1]
 	m.path.point, m.path.looked = pc-1, pt.Timeout
 	if pt.Timeout {
-		m.timeout = !m.path.probing && !m.moves()
+		m.timeout, m.asks = !m.path.probing && !m.moves(t), false
 	}
 	if pt.Retry {
-		return m.retry(t, pt, alt)
+		out := m.retry(t, pt, alt)
+		if pt.Timeout {
+			m.heed()
+		}
+		return out
 	}
 	// Field by field: a copy of the whole outcome would wait for the stores of its parts.
 	x := &m.result
 	m.attempt(t, pt, alt, x)
+	if pt.Timeout {
+		m.heed()
+	}
 	return system.Outcome{Kind: x.Kind, AtEnd: x.AtEnd, Created: x.Created, Next: x.Next,
 		Violation: x.Violation}
 }
@@ -396,8 +405,8 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64, out *system.Outc
 		m.only(w, sh, 1+len(s.p.Points)+to)
 	}
 	out.Violation = m.viol
-	if m.p.Observed && m.track {
-		m.writeWatched(t, pt)
+	if m.track {
+		m.writeOwn(t, pt, st != blocked)
 	}
 	out.Next = m.nextAlt()
 	return out.Next
@@ -566,8 +575,15 @@ func (m *Machine) watched(t int, pt *compile.Point) {
 	}
 }
 
-// writeWatched records a write of each watched thing that the step changed.
-func (m *Machine) writeWatched(t int, pt *compile.Point) {
+// writeOwn records a write of where the thread is if it has moved, and of each watched thing that
+// the step changed.
+func (m *Machine) writeOwn(t int, pt *compile.Point, moved bool) {
+	if moved && m.p.Place > 0 && !sabotage.Is("asking/place") {
+		m.access(m.p.Loc(t, m.p.Place), true)
+	}
+	if !m.p.Observed {
+		return
+	}
 	for k, old := range m.before {
 		if m.peekWatch(t, pt.Thread, k) != old && !sabotage.Is("access/observed") {
 			m.access(m.p.Loc(t, 2+k), true)

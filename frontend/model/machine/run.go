@@ -271,7 +271,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 		case compile.OpThreads:
 			regs[in.A] = m.threadsOf(m.p.Threads[in.T])
 		case compile.OpTimeout:
-			regs[in.A] = b2i(m.timeout)
+			m.asks, regs[in.A] = true, b2i(m.timeout)
 		case compile.OpPrint:
 			if m.story.on {
 				m.print(in, regs)

@@ -506,15 +506,17 @@ func (s *System) locName(l system.Loc) string {
 	name := fmt.Sprintf("thread %d", t)
 	if s.p.TypeBits == 0 && t < len(s.types) {
 		name = s.NewMachine().ThreadName(t)
-		if k >= 2 {
+		if k >= 2 && !s.isPlace(int(l)) {
 			name += dotted(s.types[t].Watched[k-2].Name)
 		}
 	}
-	switch k {
-	case 0:
+	switch {
+	case k == 0:
 		return "existence of " + name
-	case 1:
+	case k == 1:
 		return "waiting of " + name
+	case s.isPlace(int(l)):
+		return "" // of no interest to people
 	}
 	return name
 }

@@ -216,6 +216,9 @@ func (s *System) touches(i int, acc []system.Access) bool {
 			continue
 		}
 		l := int(a.Loc)
+		if s.isPlace(l) {
+			continue // propositions do not ask for timeout()
+		}
 		if l >= len(s.p.Locs) {
 			// Existence, or something that properties watch of a thread.
 			return s.p.Props[i].Linear == nil
@@ -274,7 +277,7 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	for k, a := range acc {
 		l := int(a.Loc)
 		if l >= len(s.p.Locs) {
-			if s.conflictsOwn(l, t, a, ops) {
+			if s.conflictsOwn(l, u, a, ops) {
 				return true
 			}
 			continue
@@ -320,12 +323,21 @@ func (s *System) use(acc []system.Access, c int32, late *temporal) flow.ChanOps 
 	return ops
 }
 
+// isPlace reports whether a location is where a thread is.
+func (s *System) isPlace(l int) bool {
+	i := l - int(s.p.Loc(0, 0))
+	return s.p.Place > 0 && i >= 0 && i%s.p.PerThread == s.p.Place
+}
+
 // conflictsOwn compares an access to a location of a thread, or to the number
 // of threads.
-func (s *System) conflictsOwn(l, t int, a system.Access, ops *flow.Ops) bool {
+func (s *System) conflictsOwn(l, u int, a system.Access, ops *flow.Ops) bool {
 	i := l - len(s.p.Locs) - 1
 	if i < 0 { // the number of threads
 		return ops.Creates
+	}
+	if s.isPlace(l) { // who reads it asks for timeout(), and u may move
+		return !a.Write && i/s.p.PerThread == u
 	}
 	switch i % s.p.PerThread {
 	case 0: // existence; the creator has made it
