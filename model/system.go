@@ -428,6 +428,9 @@ func (m *machine) SetValue(l system.Loc, v uint64) {
 	}
 }
 
+// Whole implements [system.Pieces]: every step needs only what it touches.
+func (m *machine) Whole() string { return "" }
+
 // StepOn implements [system.Pieces].
 func (m *machine) StepOn(t int, alt uint64, local []uint64,
 	ask func(system.Loc) uint64) system.Outcome {

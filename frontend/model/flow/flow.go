@@ -75,8 +75,9 @@ type Future struct {
 	after []map[int]*Ops // by start, by point
 }
 
-// After returns what thread i may do from a point on while timeout() is false, the transition at the point included, and
-// what the threads that it creates may do. It is nil if the thread cannot reach the point.
+// After returns what thread i may do from a point on while timeout() is false, the transition at
+// the point included, and what the threads that it creates may do. It is nil if the thread cannot
+// reach the point.
 func (f *Future) After(i, point int) *Ops { return f.after[i][point] }
 
 // Simple reports whether a transition at the point is only one send, receive or select: then it
