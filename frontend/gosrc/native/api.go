@@ -48,6 +48,7 @@ const (
 	OpOutside      // waits for what is outside: a socket, a file, a process
 	OpClock        // reads the clock
 	OpCount        // runtime.NumGoroutine
+	OpNet          // of a connection or a listener of the loopback
 	numOps
 )
 

@@ -29,7 +29,7 @@ type names struct {
 	numbers map[uint64]int32
 	titles  []string
 	test    string // of which these are the titles
-	counts  bool   // that test counts goroutines
+	need    uint32 // flags of commands that the test has turned out to need
 }
 
 // of forgets what threads are called if that was in another test.
@@ -37,22 +37,27 @@ func (m *names) of(test string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.test != test {
-		m.test, m.counts = test, false
+		m.test, m.need = test, 0
 		clear(m.titles)
 	}
 }
 
-// counting tells whether the test counts goroutines; count notes that it does.
-func (m *names) counting() bool {
+// needed returns the flags of commands that the test needs. How many goroutines there are is a
+// location only then, and sockets are real.
+func (m *names) needed() uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.counts
+	return m.need
 }
 
-func (m *names) count() {
+// needs notes what the test needs if that is why an execution has ended, and was not known.
+func (m *names) needs(why string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.counts = true
+	flag := map[string]uint32{countsText: cmdCounts, socketsText: cmdSockets}[why]
+	known := m.need&flag != 0
+	m.need |= flag
+	return flag != 0 && !known
 }
 
 // thread returns the number of a thread.

@@ -7,7 +7,7 @@ var opNames = [...]string{"", "starts", "go", "send", "receive", "select", "clos
 	"Cond.Broadcast", "atomic load", "atomic store", "atomic update", "Map or Pool", "Sleep",
 	"timer",
 	"timer", "Gosched", "bubble", "outside",
-	"reads the clock", "NumGoroutine"}
+	"reads the clock", "NumGoroutine", "network"}
 
 // String returns the name of the operation.
 func (o Op) String() string {

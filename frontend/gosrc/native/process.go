@@ -193,10 +193,15 @@ const (
 	cmdMain
 	cmdQuiet
 	cmdCounts
+	cmdSockets
 )
 
-// countsText is why an execution ends in which the test counts goroutines for the first time.
-const countsText = "it counts goroutines"
+// countsText is why an execution ends in which the test counts goroutines for the first time, and
+// socketsText of one that leaves the loopback.
+const (
+	countsText  = "it counts goroutines"
+	socketsText = "it needs real sockets"
+)
 
 // watch asks for the stack of an access.
 type watch struct{ epoch, object, offset uint64 }
@@ -211,9 +216,7 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 	}
 	fork := p.now == Fork || p.now == Auto && p.mode != Fresh
 	x, w, err := p.run(ctx, prefix, pol, fork, nil)
-	if d := new(Diverged); errors.As(err, &d) && d.What == countsText {
-		// How many there are is a location from now on, as the test needs it.
-		p.b.names.count()
+	for d := new(Diverged); errors.As(err, &d) && p.b.names.needs(d.What); {
 		x, w, err = p.run(ctx, prefix, pol, fork, nil)
 	}
 	if err != nil {
@@ -279,9 +282,7 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 	if p.b.polls {
 		c[0] |= cmdPolls
 	}
-	if p.b.names.counting() {
-		c[0] |= cmdCounts
-	}
+	c[0] |= p.b.names.needed()
 	if p.now != Fork && p.mode != Fresh {
 		c[0] |= cmdProbe
 	}

@@ -4,8 +4,8 @@ package native
 type rule struct {
 	file string // below GOROOT/src
 	kind ruleKind
-	name string // of a function, "(*T).Method" for a method; of a constant
-	code string // statements, or the constant's value
+	name string // of a function, "(*T).Method" for a method; of a constant; of a type
+	code string // statements, the constant's value, or the field
 	// optional: the distribution may do without what is named.
 	optional bool
 }
@@ -15,6 +15,7 @@ type ruleKind uint8
 const (
 	atHead  ruleKind = iota // the statements come before the function's own
 	toValue                 // the constant has another value
+	inType                  // the struct has a further field
 )
 
 // rules put our scheduler and race detector into the run-time, and a point before each
@@ -77,6 +78,68 @@ var rules = []rule{
 	{file: "syscall/env_unix.go", name: "Clearenv", code: `cporOld()`},
 	{file: "runtime/vgetrandom_linux.go", name: "vgetrandom",
 		code: `if cporOn && cporMe() != nil { return -1, false }`, optional: true},
+
+	// The network: a connection of the loopback is in memory.
+	{file: "net/fd_posix.go", kind: inType, name: "netFD", code: `cpor *loopback`},
+	{file: "net/sock_posix.go", name: "socket",
+		code: `if fd, err, done := cporSocket(ctx, net, family, sotype, laddr, raddr, ctrlCtxFn != nil); done { return fd, err }; cporNetEarly()`},
+	{file: "net/fd_posix.go", name: "(*netFD).Read",
+		code: `if fd.cpor != nil { return fd.cpor.Read(p) }`},
+	{file: "net/fd_posix.go", name: "(*netFD).Write",
+		code: `if fd.cpor != nil { return fd.cpor.Write(p) }`},
+	{file: "net/fd_posix.go", name: "(*netFD).Close",
+		code: `if fd.cpor != nil { return fd.cpor.Close() }`},
+	{file: "net/fd_posix.go", name: "(*netFD).closeRead",
+		code: `if fd.cpor != nil { return fd.cpor.closeRead() }`},
+	{file: "net/fd_posix.go", name: "(*netFD).closeWrite",
+		code: `if fd.cpor != nil { return fd.cpor.closeWrite() }`},
+	{file: "net/fd_posix.go", name: "(*netFD).SetDeadline",
+		code: `if fd.cpor != nil { return fd.cpor.SetDeadline(t) }`},
+	{file: "net/fd_posix.go", name: "(*netFD).SetReadDeadline",
+		code: `if fd.cpor != nil { return fd.cpor.SetReadDeadline(t) }`},
+	{file: "net/fd_posix.go", name: "(*netFD).SetWriteDeadline",
+		code: `if fd.cpor != nil { return fd.cpor.SetWriteDeadline(t) }`},
+	{file: "net/fd_unix.go", name: "(*netFD).accept",
+		code: `if fd.cpor != nil { return fd.cporAccept() }`},
+	{file: "net/fd_unix.go", name: "(*netFD).dup", code: `if fd.cpor != nil { cporNetReal() }`},
+	{file: "net/rawconn.go", name: "newRawConn", code: `if fd.cpor != nil { cporNetReal() }`},
+	{file: "net/rawconn.go", name: "newRawListener", code: `if fd.cpor != nil { cporNetReal() }`},
+	{file: "net/sockopt_posix.go", name: "setReadBuffer",
+		code: `if fd.cpor != nil { return fd.cpor.option() }`},
+	{file: "net/sockopt_posix.go", name: "setWriteBuffer",
+		code: `if fd.cpor != nil { return fd.cpor.option() }`},
+	{file: "net/sockopt_posix.go", name: "setKeepAlive",
+		code: `if fd.cpor != nil { return fd.cpor.option() }`},
+	{file: "net/tcpsockopt_posix.go", name: "setNoDelay",
+		code: `if fd.cpor != nil { return fd.cpor.option() }`},
+	{file: "net/tcpsockopt_unix.go", name: "setKeepAliveIdle",
+		code: `if fd.cpor != nil { return fd.cpor.option() }`},
+	{file: "net/tcpsockopt_unix.go", name: "setKeepAliveInterval",
+		code: `if fd.cpor != nil { return fd.cpor.option() }`},
+	{file: "net/tcpsockopt_unix.go", name: "setKeepAliveCount",
+		code: `if fd.cpor != nil { return fd.cpor.option() }`},
+	{file: "net/sockopt_posix.go", name: "setLinger",
+		code: `if fd.cpor != nil { return fd.cpor.linger(sec) }`},
+	{file: "net/tcpsock_posix.go", name: "(*TCPConn).readFrom",
+		code: `if c.fd.cpor != nil { return genericReadFrom(c, r) }`},
+	{file: "net/tcpsock_posix.go", name: "(*TCPConn).writeTo",
+		code: `if c.fd.cpor != nil { return genericWriteTo(c, w) }`},
+	{file: "net/unixsock_posix.go", name: "(*UnixListener).close",
+		code: `if ln.fd.cpor != nil { return ln.fd.Close() }`},
+	{file: "net/ipsock.go", name: "supportsIPv4", code: `if cporNetOn() { return true }`},
+	{file: "net/ipsock.go", name: "supportsIPv6", code: `if cporNetOn() { return true }`},
+	{file: "net/ipsock.go", name: "supportsIPv4map", code: `if cporNetOn() { return true }`},
+	{file: "net/dial.go", name: "(*mptcpStatusDial).get", code: `if cporNetOn() { return false }`},
+	{file: "net/dial.go", name: "(*mptcpStatusListen).get", code: `if cporNetOn() { return false }`},
+	{file: "net/dial.go", name: "(*Dialer).DialContext",
+		code: `if cporNetOn() { return d.dialLoopback(ctx, network, address) }`},
+	{file: "net/lookup.go", name: "(*Resolver).lookupIPAddr",
+		code: `if cporNetOn() { return lookupLoopback(ctx, host) }`},
+	{file: "net/lookup_unix.go", name: "(*Resolver).lookupHost",
+		code: `if cporNetOn() { return namesOfLoopback(ctx, host) }`},
+	// It only reports what the server waits for.
+	{file: "net/http/httptest/server.go", name: "(*Server).logCloseHangDebugInfo", code: `if true { return }`,
+		optional: true},
 
 	// Ends.
 	{file: "runtime/panic.go", name: "fatalpanic", code: `cporFatalpanic(msgs)`},
@@ -213,6 +276,8 @@ var added = [][2]string{
 	{"testing/cpor.go", "testing_cpor.go.txt"},
 	{"runtime/cpor_files.go", "runtime_files.go.txt"},
 	{"syscall/cpor.go", "syscall_cpor.go.txt"},
+	{"runtime/cpor_net.go", "runtime_net.go.txt"},
+	{"net/cpor.go", "net_cpor.go.txt"},
 }
 
 // emptied are files of assembly that lead to the race detector of the distribution.

@@ -169,7 +169,7 @@ func Testable(pkg string) bool {
 // bodies are the interpreted files of packages of which only a part is interpreted: the
 // functions of the other files lose their bodies.
 var bodies = map[string]string{
-	"net": "pipe.go net.go ip.go ipsock.go ipsock_posix.go parse.go mac.go port.go " +
+	"net": "pipe.go net.go loopback.go ip.go ipsock.go ipsock_posix.go parse.go mac.go port.go " +
 		"dial.go error_posix.go error_unix.go error_windows.go lookup.go tcpsock.go " +
 		"tcpsock_posix.go udpsock.go udpsock_posix.go unixsock.go unixsock_posix.go",
 	"internal/poll": "fd.go",

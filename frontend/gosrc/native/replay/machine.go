@@ -789,6 +789,9 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) (*pending, error) {
 		}
 		return q, nil
 	}
+	if p.Op == native.OpNet { // a step may touch further words
+		m.s.exact.Store(false)
+	}
 	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos,
 		text:  p.Text,
 		alarm: alarm(p.Op), sleeps: p.Sleeps, due: p.Deadline, alarms: m.alarms,
