@@ -150,9 +150,9 @@ func outcome(x *native.Execution, pkg string) gotable.Outcome {
 	return gotable.NewOutcome(r.Replace(string(x.Output)), r.Replace(ending))
 }
 
-// outside are programs that use real files, sockets or signals here, or what differs in a test
+// outside are programs that use real files or signals here, or what differs in a test
 // binary.
-var outside = []string{"files/", "net/", "library/signals", "library/command_line",
+var outside = []string{"files/", "library/signals", "library/command_line",
 	"library/log_places"}
 
 // copies are programs in which a lock is copied or overwritten while others use it: here a plain
@@ -308,11 +308,14 @@ const various = `package a
 import (
 	"crypto/rand"
 	"flag"
+	"io"
+	"net"
 	"os"
 	"reflect"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestFive(t *testing.T) {
@@ -394,6 +397,49 @@ func TestShare(t *testing.T) { // who reads what depends on their order
 }
 
 func TestDraw(t *testing.T) { rand.Text() }
+
+func TestSubtests(t *testing.T) { // what package testing does in between orders nothing
+	n := 0
+	for range 2 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			n++
+		})
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			io.Copy(c, c)
+			c.Close()
+		}
+	}()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Hour))
+	b := make([]byte, 2)
+	if _, err := c.Write([]byte("hi")); err != nil {
+		return
+	}
+	if _, err := io.ReadFull(c, b); err == nil && string(b) != "hi" {
+		t.Error(string(b))
+	}
+}
+
+func TestPacket(t *testing.T) {
+	if c, err := net.ListenPacket("udp", "127.0.0.1:0"); err == nil {
+		c.Close()
+	}
+}
 
 func TestEnv(t *testing.T) {
 	if os.Getenv("CPOR_X") != "" {
@@ -500,6 +546,9 @@ func TestEnds(t *testing.T) {
 		{"TestProc", native.Passed, "", 0, native.Repeat, true},
 		{"TestOpen", native.Passed, "", 0, native.Repeat, false},
 		{"TestShare", native.Passed, "", 0, native.Repeat, true},
+		{"TestSubtests", native.Crashed, "data race", 2, native.Repeat, false},
+		{"TestLoopback", native.Passed, "", 0, native.Repeat, false},
+		{"TestPacket", native.Passed, "", 0, native.Repeat, true},
 		{"TestDraw", native.Passed, "", 0, native.Fork, false},
 		{"TestEnv", native.Passed, "", 0, native.Fork, false},
 		{"TestFlag", native.Passed, "", 0, native.Fork, false},

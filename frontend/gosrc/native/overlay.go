@@ -183,8 +183,8 @@ func patched(src, goarch string) (map[string][]byte, error) {
 	return files, atomics(src, files)
 }
 
-// loopback is the interpreter's network, without what that has instead of our run-time. What it does
-// at one point is not looked at for data races.
+// loopback is the interpreter's network, without what that has instead of our run-time. What it
+// does at one point is not looked at for data races.
 func loopback() []byte {
 	for _, f := range std.Files("net") {
 		if f.Name == "net/loopback.go" {
