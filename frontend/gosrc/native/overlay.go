@@ -221,34 +221,9 @@ func apply(file string, text []byte, rs []rule) ([]byte, error) {
 	at := func(p token.Pos) int { return fset.Position(p).Offset }
 	var all []splice
 	for _, r := range rs {
-		found := false
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				if r.kind == atHead && funcName(d) == r.name && d.Body != nil {
-					found = true
-					all = append(all, splice{at(d.Body.Lbrace) + 1, at(d.Body.Lbrace) + 1,
-						" " + r.code + "; "})
-				}
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					if x, ok := s.(*ast.TypeSpec); ok && r.kind == inType && x.Name.Name == r.name {
-						if x, ok := x.Type.(*ast.StructType); ok {
-							found = true
-							at := at(x.Fields.Opening) + 1
-							all = append(all, splice{at, at, " " + r.code + ";"})
-						}
-					}
-					if v, ok := s.(*ast.ValueSpec); ok && r.kind == toValue && len(v.Values) == 1 &&
-						v.Names[0].Name == r.name {
-						found = true
-						all = append(all, splice{at(v.Values[0].Pos()), at(v.Values[0].End()),
-							r.code})
-					}
-				}
-			}
-		}
-		if !found && !r.optional {
+		found := changes(f, r, at)
+		all = append(all, found...)
+		if len(found) == 0 && !r.optional {
 			return nil, &Unsupported{fmt.Sprintf("this version of Go has no %s in %s", r.name,
 				file)}
 		}
@@ -266,6 +241,36 @@ func apply(file string, text []byte, rs []rule) ([]byte, error) {
 		return nil, &Unsupported{fmt.Sprintf("%s cannot be changed: %v", file, err)}
 	}
 	return text, nil
+}
+
+// changes are what a rule does to a file; at is the offset of a place.
+func changes(f *ast.File, r rule, at func(token.Pos) int) (all []splice) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if r.kind == atHead && funcName(d) == r.name && d.Body != nil {
+				head := at(d.Body.Lbrace) + 1
+				all = append(all, splice{head, head, " " + r.code + "; "})
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					x, ok := s.Type.(*ast.StructType)
+					if ok && r.kind == inType && s.Name.Name == r.name {
+						begin := at(x.Fields.Opening) + 1
+						all = append(all, splice{begin, begin, " " + r.code + ";"})
+					}
+				case *ast.ValueSpec:
+					if r.kind == toValue && len(s.Values) == 1 && s.Names[0].Name == r.name {
+						all = append(all, splice{at(s.Values[0].Pos()), at(s.Values[0].End()),
+							r.code})
+					}
+				}
+			}
+		}
+	}
+	return all
 }
 
 func funcName(d *ast.FuncDecl) string {
