@@ -61,8 +61,9 @@ type history struct {
 	// before[i] are the calls that must come before i, as bits.
 	before []uint64
 
-	order []int // being tried
-	best  []int // the longest one found
+	key   string // its calls are being ordered; empty: all
+	order []int  // being tried
+	best  []int  // the longest one found
 	// misfits are what could have come after best, with what the specification returned.
 	misfits []misfit
 }
@@ -76,6 +77,10 @@ type misfit struct {
 // orders fills in before.
 func (h *history) orders() {
 	h.before = make([]uint64, len(h.calls))
+	if h.p.order == RealTime {
+		h.realTime()
+		return
+	}
 	for i, a := range h.calls {
 		for j, b := range h.calls {
 			ordered := a.precedes(b)
@@ -88,6 +93,53 @@ func (h *history) orders() {
 			}
 			if ordered {
 				h.before[j] |= 1 << i
+			}
+		}
+	}
+}
+
+// realTime fills in before by what each call has seen, without comparing all pairs, which would
+// take as long as all the rest.
+func (h *history) realTime() {
+	var prefix uint64
+	var by [limitGoroutines][]uint64 // by goroutine, the first calls that have returned
+	for i, c := range h.calls {
+		switch g := c.goroutine; {
+		case g == -1 && c.returned:
+			prefix |= 1 << i
+		case g >= 0 && c.returned:
+			n := len(by[g])
+			if n == 0 {
+				by[g] = append(by[g], 0)
+				n = 1
+			}
+			by[g] = append(by[g], by[g][n-1]|1<<i)
+		}
+	}
+	all := prefix
+	for _, sets := range by {
+		if n := len(sets); n > 0 {
+			all |= sets[n-1]
+		}
+	}
+	last := uint64(0) // the calls in the end so far
+	for i, c := range h.calls {
+		switch {
+		case c.goroutine == -1:
+			h.before[i] = prefix & (1<<i - 1)
+		case c.goroutine == -2:
+			h.before[i] = all | last
+			last |= 1 << i
+		default:
+			h.before[i] = prefix
+			for g, sets := range by {
+				n := int(c.seen[g])
+				if g == c.goroutine {
+					n = c.number
+				}
+				if n = min(n, len(sets)-1); n > 0 {
+					h.before[i] |= sets[n]
+				}
 			}
 		}
 	}
@@ -121,13 +173,56 @@ func (h *history) apart(i, j int) bool {
 // wait forever, so the specification must make them wait after all others.
 //
 // The value cannot be copied, so each attempt that fails makes a new one and repeats the calls
-// before it. Lowe's memoization ("Testing for linearizability", CCPE 2017) needs equal values to
-// be recognized, which a value with locks and channels is not. It would gain little: of the nodes
-// of the search in 2,000 random histories of a queue, it saves 0.7% with 2 x 2 calls, 8% with
-// 3 x 2, and 24% with 3 x 3. Splitting a history by keys gains less, because scenarios have two.
+// before it. That is why github.com/anishathalye/porcupine does not check these histories: its
+// model is a function from a state, which stays as it is, to the next state, and it stores states
+// and compares them. Of a value that is called there is no such state but the list of its calls,
+// and two lists are never equal. So is Lowe's memoization ("Testing for linearizability", CCPE
+// 2017), which needs equal values to be recognized; a value with locks and channels is not. It would
+// gain little: of the nodes of the search in 2,000 random histories of a queue, it saves 0.7% with
+// 2 x 2 calls, 8% with 3 x 2, and 24% with 3 x 3.
+//
+// If every call has a key ([Operation.Key]), the calls of each key are ordered by themselves: a
+// history is linearizable if that of each object is, and quiescently consistent likewise (Herlihy
+// and Shavit, "The Art of Multiprocessor Programming", 3.3 and 3.5). Of the calls that are made on
+// specifications in 2,000 random histories of a map with two keys, that saves 4% with 2 x 2 calls,
+// 24% with 3 x 2, 32% with 3 x 3 and 80% with 4 x 4; and 16%, 51%, 77% and 99% where a third of the
+// histories have no order.
 func (h *history) explained() bool {
 	h.orders()
-	return h.extend(0, h.fresh())
+	keys := h.keys()
+	for _, key := range keys {
+		h.key, h.order, h.best, h.misfits = key, nil, nil, nil
+		if !h.extend(h.others(), h.fresh()) {
+			return false
+		}
+	}
+	return len(keys) > 0 || h.extend(0, h.fresh())
+}
+
+// keys returns the keys of the calls if each has one, and they are several.
+func (h *history) keys() (keys []string) {
+	for _, c := range h.calls {
+		if c.key == "" {
+			return nil
+		}
+		if !slices.Contains(keys, c.key) {
+			keys = append(keys, c.key)
+		}
+	}
+	if len(keys) < 2 {
+		return nil
+	}
+	return keys
+}
+
+// others are the calls with other keys than the one that is being checked.
+func (h *history) others() (set uint64) {
+	for i, c := range h.calls {
+		if c.key != h.key {
+			set |= 1 << i
+		}
+	}
+	return set
 }
 
 // sequential is a value that one goroutine uses.
@@ -206,7 +301,7 @@ func (h *history) misfit(call int, why string) {
 // rest reports whether all calls that have not returned have to wait after the order.
 func (h *history) rest(s *sequential) bool {
 	for i, c := range h.calls {
-		if c.returned || !c.began {
+		if c.returned || !c.began || h.key != "" && c.key != h.key {
 			continue
 		}
 		if s == nil {
@@ -288,6 +383,9 @@ func (h *history) explanation() string {
 		h.p.what, h.p.order.promise())
 	h.timeline(&b)
 	b.WriteString("\n")
+	if h.key != "" {
+		fmt.Fprintf(&b, "These are about the calls with the key %s.\n", h.key)
+	}
 	if len(h.best) == 0 {
 		b.WriteString("No call can come first:\n")
 	} else {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +138,9 @@ func TestHistories(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(i), uint64(order)))
 			h := random(r, plans[i%2])
 			got, want := h.explained(), bruteForce(h)
+			if pairs := inPairs(h); !slices.Equal(h.before, pairs) {
+				t.Fatalf("order %d, history %d: before %b, want %b", order, i, h.before, pairs)
+			}
 			if got != want {
 				t.Fatalf("order %d, history %d: %v, brute force: %v\n%v", order, i, got, want,
 					h.explanation())
@@ -148,6 +152,67 @@ func TestHistories(t *testing.T) {
 		if count[k] < n/20 {
 			t.Errorf("only %d of %d histories are %s", count[k], n, k)
 		}
+	}
+}
+
+// inPairs is what must come before each call by the order of each pair.
+func inPairs(h *history) []uint64 {
+	before := make([]uint64, len(h.calls))
+	for i, a := range h.calls {
+		for j, b := range h.calls {
+			if a.precedes(b) && (h.p.order == RealTime || a.goroutine == b.goroutine) {
+				before[j] |= 1 << i
+			}
+		}
+	}
+	return before
+}
+
+// dict is a map of registers.
+type dict struct{ m map[string]int }
+
+func (d *dict) Put(k string, v int)      { d.m[k] = v }
+func (d *dict) Get(k string) int         { return d.m[k] }
+func (d *dict) Swap(k string, v int) int { old := d.m[k]; d.m[k] = v; return old }
+
+// TestKeys: histories are explained with keys if they are without.
+func TestKeys(t *testing.T) {
+	ops := func(key bool) (out []Option) {
+		for _, o := range []*Operation{Op("Put", (*dict).Put), Op("Get", (*dict).Get),
+			Op("Swap", (*dict).Swap)} {
+			if key {
+				o.Key(0)
+			}
+			out = append(out, o)
+		}
+		return out
+	}
+	new := func() *dict { return &dict{map[string]int{}} }
+	split, whole := planOf(t, new, ops(true)...), planOf(t, new, ops(false)...)
+	n, right, several := sample.Of(300, 3000, 100_000), 0, 0
+	for i := range n {
+		r := rand.New(rand.NewPCG(uint64(i), 9))
+		h := random(r, split)
+		if len(h.keys()) > 1 {
+			several++
+		}
+		got := h.explained()
+		if !got && h.key != "" && !strings.Contains(h.explanation(), "the key "+h.key+".") {
+			t.Errorf("the explanation does not name the key:\n%s", h.explanation())
+		}
+		all := &history{p: whole, calls: h.calls}
+		for _, c := range all.calls {
+			c.key = ""
+		}
+		if want := all.explained(); got != want {
+			t.Fatalf("history %d: %v, without keys %v\n%s", i, got, want, all.explanation())
+		}
+		if got {
+			right++
+		}
+	}
+	if right < n/4 || right > n*19/20 || several < n/2 {
+		t.Errorf("%d histories, %d of them right, %d with several keys", n, right, several)
 	}
 }
 
@@ -231,6 +296,15 @@ func TestMistakes(t *testing.T) {
 		{[]Option{Op("Swap", (*register).Swap).Arg(0, many(60)...).Silent()}, ""},
 		{[]Option{Op("Get", (*register).Get), Bounds{Prefix: 60}}, "64 calls of a scenario and 1 " +
 			"in the end: want at most 64 together; Silent leaves an operation out in the end"},
+		{[]Option{Op("Set", (*register).Set).Key(1)}, "operation Set: it has no parameter 1"},
+		{[]Option{Op("Set", (*register).Set).Key(-1)}, "operation Set: it has no parameter -1"},
+		{[]Option{Op("Set", (*register).Set).Key(0)}, ""},
+		{[]Option{Op("Set", (*register).Set).Key(0), Quiescence}, ""},
+		{[]Option{Op("Set", (*register).Set).Key(0), ProgramOrder}, "Key does not fit " +
+			"ProgramOrder: calls of one key can be explained, and those of all keys together " +
+			"cannot"},
+		{[]Option{lockFree, Op("Set", (*register).Set).Key(0)},
+			"Key says how results are compared, which does not matter here"},
 		{[]Option{Op("Get", (*register).Get), Bounds{Steps: 9}},
 			"Bounds.Steps is for LockFree and ObstructionFree"},
 		{[]Option{lockFree, Op("Get", (*register).Get).MayWait()},

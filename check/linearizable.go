@@ -52,6 +52,8 @@ type Operation struct {
 	values  []argument // the verdict on a test that ranges over a map would say so
 	mayWait bool
 	silent  bool
+	keyed   bool
+	key     int // the parameter that is a key
 }
 
 // argument is the values of a parameter.
@@ -78,6 +80,15 @@ func Op(name string, f any) *Operation {
 // Arg says which values a parameter gets; 0 is the first one after the value of the type.
 func (o *Operation) Arg(i int, values ...any) *Operation {
 	o.values = append(o.values, argument{i, values})
+	return o
+}
+
+// Key says that parameter i is a key, and that calls with different keys do not affect each other.
+// A history in which every call has a key is then checked for each key by itself, which is faster
+// if it is long. An operation without a key, such as Len, belongs to all keys: what it returns is
+// compared in histories that are not split.
+func (o *Operation) Key(i int) *Operation {
+	o.key, o.keyed = i, true
 	return o
 }
 
@@ -180,6 +191,7 @@ type invocation struct {
 	op   *Operation
 	args []reflect.Value
 	text string // Put("a", 1)
+	key  string // that of Key; empty: none
 }
 
 // limitGoroutines is how many goroutines a scenario may have.
@@ -271,6 +283,9 @@ func (p *plan) operation(o *Operation) string {
 	} else if o.model.IsValid() {
 		return "As needs check.Model"
 	}
+	if o.keyed && (o.key < 0 || o.key >= f.NumIn()-1) {
+		return fmt.Sprintf("it has no parameter %d", o.key)
+	}
 	lists := [][]reflect.Value{nil}
 	for i := 1; i < f.NumIn(); i++ {
 		values, err := o.valuesOf(i-1, f.In(i))
@@ -295,7 +310,11 @@ func (p *plan) operation(o *Operation) string {
 		for _, v := range l {
 			text = append(text, show(v.Interface()))
 		}
-		p.pool = append(p.pool, invocation{o, l, o.name + "(" + strings.Join(text, ", ") + ")"})
+		x := invocation{op: o, args: l, text: o.name + "(" + strings.Join(text, ", ") + ")"}
+		if o.keyed {
+			x.key = text[o.key]
+		}
+		p.pool = append(p.pool, x)
 	}
 	return ""
 }

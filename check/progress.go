@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -22,7 +23,7 @@ import (
 // shows who is suspended where, and the schedule. A step is an operation that synchronizes, such as
 // an atomic operation, with the computation behind it.
 //
-// Results do not matter: LockFree refuses [Model], [Order] and [Operation.MayWait]. Panics, data
+// Results do not matter: LockFree refuses [Model], [Order], [Operation.Key] and [Operation.MayWait]. Panics, data
 // races, deadlocks and leaked goroutines are failures, too.
 func LockFree[T any](t *testing.T, new func() T, options ...Option) {
 	t.Helper()
@@ -70,11 +71,17 @@ func planned[T any](t *testing.T, is property, new func() T, options []Option) *
 
 // fitsProperty returns what was said that the property does not use.
 func (p *plan) fitsProperty() string {
+	keys := slices.ContainsFunc(p.ops, func(o *Operation) bool { return o.keyed })
 	switch {
 	case p.is == linear && p.bounds.Steps != 0:
 		return "Bounds.Steps is for LockFree and ObstructionFree"
+	case p.is == linear && keys && p.order == ProgramOrder:
+		return "Key does not fit ProgramOrder: calls of one key can be explained, and those of " +
+			"all keys together cannot"
 	case p.is == linear:
 		return ""
+	case keys:
+		return "Key says how results are compared, which does not matter here"
 	case p.model != nil:
 		return "Model says what calls return, which does not matter here"
 	case p.order != RealTime:

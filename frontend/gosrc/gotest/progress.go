@@ -533,8 +533,17 @@ func (s *advancing) all(ctx context.Context) error {
 	return nil
 }
 
+// storedFor is how long a scenario of check.Linearizable may take with stored states. If that is not
+// enough, the search without them may be better after all.
+const storedFor = 5 * quickly
+
 // one explores one scenario.
 func (s *advancing) one(ctx context.Context, i int, limit uint64) {
+	if s.d.Progress == scenario.AnyProgress {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, storedFor)
+		defer cancel()
+	}
 	x := &progress{graph: newGraph(s.p), ctx: ctx, bound: s.d.Steps, limit: limit,
 		longest: map[int][]int32{}}
 	x.explore(s.p.Initial()[i], s.d.Progress)

@@ -1,7 +1,9 @@
 package gotest
 
 import (
+	"context"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -269,4 +271,36 @@ func TestStored(t *testing.T) {
 		seen[got.Verdict]++
 	}
 	t.Log(seen)
+}
+
+// TestChanges: scenarios that take long are searched with stored states, and without once more if
+// that takes long, too; but not those of check.LockFree, whose own search asks more.
+func TestChanges(t *testing.T) {
+	for _, tt := range []struct {
+		is  scenario.Progress
+		ran string
+	}{
+		{scenario.AnyProgress, "run stored run run"},
+		{scenario.LockFree, "run run run"},
+		{scenario.ObstructionFree, "run run run"},
+	} {
+		ran := ""
+		search := func(name string, slow string) explorer {
+			return func(_ context.Context, texts []string, _ Options) (*Result, error) {
+				ran = strings.TrimPrefix(ran+" "+name, " ")
+				if len(texts) > 1 && texts[0] == slow {
+					return &Result{Verdict: engine.Incomplete}, nil
+				}
+				return &Result{Verdict: engine.Pass}, nil
+			}
+		}
+		x := &exploring{ctx: t.Context(), total: &Result{}, run: search("run", "0:a"),
+			stored: search("stored", "0:a")}
+		d := scenario.Description{Progress: tt.is}
+		set := scenario.Set{Texts: []string{"0:a", "0:b", "0:c"}, Total: big.NewInt(3)}
+		on, err := x.explore(set, d)
+		if !on || err != nil || ran != tt.ran {
+			t.Errorf("%v: %v, %v, %s", tt.is, on, err, ran)
+		}
+	}
 }

@@ -91,7 +91,7 @@ type explorer func(ctx context.Context, texts []string, o Options) (*Result, err
 func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, err error) {
 	for n := 0; n < len(set.Texts); {
 		several := len(set.Texts)-n > 1
-		r, err := x.suited(several)(x.ctx, set.Texts[n:], x.left())
+		r, err := x.suited(several, d)(x.ctx, set.Texts[n:], x.left())
 		if err != nil {
 			return false, err
 		}
@@ -100,7 +100,7 @@ func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, 
 			break
 		}
 		n += r.done
-		if r.Verdict == engine.Incomplete && several && x.changes() {
+		if r.Verdict == engine.Incomplete && several && x.changes(d) {
 			continue
 		}
 		if r.Verdict == engine.Incomplete && several && x.ctx.Err() == nil &&
@@ -139,20 +139,24 @@ func (x *exploring) failing() string {
 }
 
 // suited is the search for several scenarios, or one.
-func (x *exploring) suited(several bool) explorer {
-	if x.slow && several {
+func (x *exploring) suited(several bool, d scenario.Description) explorer {
+	if x.slow && several && d.Progress == scenario.AnyProgress {
 		return x.stored
 	}
 	return x.run
 }
 
 // changes reports whether another search is to continue, as one has taken long.
-func (x *exploring) changes() bool {
-	if x.slow || x.stored == nil || x.ctx.Err() != nil {
+func (x *exploring) changes(d scenario.Description) bool {
+	if d.Progress != scenario.AnyProgress {
+		return false // its search stores states, and asks more of them
+	}
+	if x.slow { // so have stored states
+		x.slow, x.stored = false, nil
 		return false
 	}
-	x.slow = true
-	return true
+	x.slow = x.stored != nil && x.ctx.Err() == nil
+	return x.slow
 }
 
 // shrink removes calls from a failing scenario, and makes their arguments simpler, as long as it
@@ -270,7 +274,11 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 		return res, err
 	}
 	stored := func(ctx context.Context, texts []string, o Options) (*Result, error) {
-		return advances(ctx, p, texts, scenario.Description{Steps: 1}, o)
+		d, err := planOf(described, texts)
+		if err != nil {
+			return nil, err
+		}
+		return advances(ctx, p, texts, d, o)
 	}
 	beside := stored // the search without stored states
 	if e := cmp.Or(o.Engine, Auto); e != Auto {
