@@ -176,10 +176,10 @@ func (h *history) apart(i, j int) bool {
 // before it. That is why github.com/anishathalye/porcupine does not check these histories: its
 // model is a function from a state, which stays as it is, to the next state, and it stores states
 // and compares them. Of a value that is called there is no such state but the list of its calls,
-// and two lists are never equal. So is Lowe's memoization ("Testing for linearizability", CCPE
-// 2017), which needs equal values to be recognized; a value with locks and channels is not. It would
-// gain little: of the nodes of the search in 2,000 random histories of a queue, it saves 0.7% with
-// 2 x 2 calls, 8% with 3 x 2, and 24% with 3 x 3.
+// and two lists are never equal. Lowe's memoization ("Testing for linearizability", CCPE 2017)
+// needs equal values to be recognized, too; a value with locks and channels is not. It would gain
+// little: of the nodes of the search in 2,000 random histories of a queue, it saves 0.7% with 2 x 2
+// calls, 8% with 3 x 2, and 24% with 3 x 3.
 //
 // If every call has a key ([Operation.Key]), the calls of each key are ordered by themselves: a
 // history is linearizable if that of each object is, and quiescently consistent likewise (Herlihy

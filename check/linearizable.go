@@ -283,9 +283,6 @@ func (p *plan) operation(o *Operation) string {
 	} else if o.model.IsValid() {
 		return "As needs check.Model"
 	}
-	if o.keyed && (o.key < 0 || o.key >= f.NumIn()-1) {
-		return fmt.Sprintf("it has no parameter %d", o.key)
-	}
 	lists := [][]reflect.Value{nil}
 	for i := 1; i < f.NumIn(); i++ {
 		values, err := o.valuesOf(i-1, f.In(i))
@@ -300,23 +297,40 @@ func (p *plan) operation(o *Operation) string {
 		}
 		lists = longer
 	}
+	p.invocations(o, lists)
+	return o.fitsParameters(f.NumIn() - 1)
+}
+
+// fitsParameters returns what was said about parameters that do not exist, if there are n.
+func (o *Operation) fitsParameters(n int) string {
+	named := []int{}
 	for _, a := range o.values {
-		if a.i < 0 || a.i >= f.NumIn()-1 {
-			return fmt.Sprintf("it has no parameter %d", a.i)
+		named = append(named, a.i)
+	}
+	if o.keyed {
+		named = append(named, o.key)
+	}
+	for _, i := range named {
+		if i < 0 || i >= n {
+			return fmt.Sprintf("it has no parameter %d", i)
 		}
 	}
+	return ""
+}
+
+// invocations enters an operation with lists of arguments.
+func (p *plan) invocations(o *Operation, lists [][]reflect.Value) {
 	for _, l := range lists {
 		var text []string
 		for _, v := range l {
 			text = append(text, show(v.Interface()))
 		}
 		x := invocation{op: o, args: l, text: o.name + "(" + strings.Join(text, ", ") + ")"}
-		if o.keyed {
+		if o.keyed && o.key >= 0 && o.key < len(text) {
 			x.key = text[o.key]
 		}
 		p.pool = append(p.pool, x)
 	}
-	return ""
 }
 
 // fits returns what is wrong with what the operation does with the model.

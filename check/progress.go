@@ -18,13 +18,13 @@ import (
 //	}
 //
 // It generates scenarios as [Linearizable] does, without calls in the end, and explores all states
-// of each. The test fails if a call waits for another goroutine, if goroutines can make steps for
-// ever while no call ends, or if they can make more than [Bounds].Steps steps without that. The log
-// shows who is suspended where, and the schedule. A step is an operation that synchronizes, such as
-// an atomic operation, with the computation behind it.
+// of each. The test fails if a call waits for another goroutine, if goroutines can make steps
+// forever while no call ends, or if they can make more than [Bounds].Steps steps without that. The
+// log shows who is suspended where, and the schedule. A step is an operation that synchronizes,
+// such as an atomic operation, with the computation behind it.
 //
-// Results do not matter: LockFree refuses [Model], [Order], [Operation.Key] and [Operation.MayWait]. Panics, data
-// races, deadlocks and leaked goroutines are failures, too.
+// Results do not matter: LockFree refuses [Model], [Order], [Operation.Key] and
+// [Operation.MayWait]. Panics, data races, deadlocks and leaked goroutines are failures, too.
 func LockFree[T any](t *testing.T, new func() T, options ...Option) {
 	t.Helper()
 	linearizable(t, planned(t, lockFree, new, options))

@@ -533,8 +533,8 @@ func (s *advancing) all(ctx context.Context) error {
 	return nil
 }
 
-// storedFor is how long a scenario of check.Linearizable may take with stored states. If that is not
-// enough, the search without them may be better after all.
+// storedFor is how long a scenario of check.Linearizable may take with stored states. If that is
+// not enough, the search without them may be better after all.
 const storedFor = 5 * quickly
 
 // one explores one scenario.
