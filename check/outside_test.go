@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -74,5 +75,70 @@ func TestOutside(t *testing.T) {
 	write("pool_test.go", unlocked.Replace(source))
 	if out, err := run(); err == nil || !strings.Contains(out, "data race") {
 		t.Fatalf("without the lock: %v\n%s", err, out)
+	}
+}
+
+// TestOutsideTutorial does what docs/linearizability.md says, in an empty folder: the cache fails,
+// and passes with the function that mends it.
+func TestOutsideTutorial(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "linearizability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Five minutes")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var sources, commands []string
+	for _, block := range regexp.MustCompile("(?s)```(\\w*)[^\n]*\n(.*?)```\n").FindAllStringSubmatch(
+		section, -1) {
+		if block[1] == "go" {
+			sources = append(sources, block[2])
+		} else if !strings.Contains(block[2], "$ cpor") {
+			commands = append(commands, strings.Split(strings.TrimSpace(block[2]), "\n")...)
+		}
+	}
+	if len(sources) != 3 || len(commands) != 4 {
+		t.Fatalf("%d files and the commands %q, want 3 and 4", len(sources), commands)
+	}
+	if !*outside {
+		t.Skip("with -outside only")
+	}
+	here, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "cache")
+	if err := errors.Join(os.Mkdir(mine, 0o777),
+		os.Symlink(here, filepath.Join(dir, "cpor"))); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(mine, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("cache.go", sources[0])
+	write("cache_test.go", sources[1])
+	run := func(line string) (string, error) {
+		args := strings.Fields(strings.TrimPrefix(line, "$ "))
+		c := exec.Command(args[0], args[1:]...)
+		c.Dir = mine
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	for _, line := range commands[:3] {
+		if out, err := run(line); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+	}
+	if out, err := run(commands[3]); err == nil ||
+		!strings.Contains(out, "*cache.Cache is not linearizable") {
+		t.Fatalf("%s: %v\n%s", commands[3], err, out)
+	}
+	i := strings.Index(sources[0], "func (c *Cache) PutIfAbsent")
+	write("cache.go", sources[0][:i]+sources[2])
+	if out, err := run(commands[3] + " -v"); err != nil ||
+		!strings.Contains(out, "every schedule of") {
+		t.Fatalf("fixed: %v\n%s", err, out)
 	}
 }

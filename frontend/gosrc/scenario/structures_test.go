@@ -174,3 +174,30 @@ func TestShrinkNatively(t *testing.T) {
 		t.Errorf("it fails at %v, not in the test", f.Pos)
 	}
 }
+
+// TestLincheck finds what docs/linearizability.md says about examples of Lincheck.
+func TestLincheck(t *testing.T) {
+	sample.Skip(t)
+	_, c := compiled(t, "lincheck")
+	for name, want := range map[string]string{
+		"TestPlain":         "data race on Plain.n",
+		"TestTable":         "data race on Table.m",
+		"TestSwitches":      "Even() = true (here: false)",
+		"TestClocks":        "Late() = 0 (here: 1)",
+		"TestSegmentsWrong": "Dequeue() = 4 (here: 3)",
+		"TestSegmentsRight": "",
+	} {
+		p, err := c.Test(name, gosrc.Explore{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := gotest.Run(t.Context(), p, gotest.Options{})
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case want == "" && res.Verdict != engine.Pass,
+			want != "" && (res.Failure == nil || !strings.Contains(res.Failure.Message, want)):
+			t.Errorf("%s: %v, %+v, want %q", name, res.Verdict, res.Failure, want)
+		}
+	}
+}
