@@ -88,8 +88,8 @@ func TestOutsideTutorial(t *testing.T) {
 	_, section, _ := strings.Cut(string(text), "## Five minutes")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var sources, commands []string
-	for _, block := range regexp.MustCompile("(?s)```(\\w*)[^\n]*\n(.*?)```\n").FindAllStringSubmatch(
-		section, -1) {
+	fence := regexp.MustCompile("(?s)```(\\w*)[^\n]*\n(.*?)```\n")
+	for _, block := range fence.FindAllStringSubmatch(section, -1) {
 		if block[1] == "go" {
 			sources = append(sources, block[2])
 		} else if !strings.Contains(block[2], "$ cpor") {
