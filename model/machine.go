@@ -56,6 +56,10 @@ type builtModel struct {
 	props      []proposition
 	inits      []func()
 
+	alike   *symmetry // nil if nothing can be exchanged
+	ids     []idCell  // what names processes
+	mutexes []*Mutex
+
 	lay, begin []func()
 	size       int // words without those of failures
 	files      []string

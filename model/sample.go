@@ -49,6 +49,12 @@ func (s *System) settled(m *machine) error {
 			m.Load(s.initial[r.IntN(len(s.initial))])
 			continue
 		}
+		if m.alike != nil {
+			if err := m.exchanged(state, r); err != nil {
+				return err
+			}
+			m.Load(state)
+		}
 		e := enabled[r.IntN(len(enabled))]
 		m.Step(e.Thread, e.Alt)
 	}

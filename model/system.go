@@ -251,7 +251,7 @@ func (s *System) Capabilities() system.Capabilities {
 	return system.Capabilities{
 		Observing:   s,
 		Irreducible: nil,
-		Symmetric:   nil,
+		Symmetric:   s,
 		Beginning:   s,
 		Counting:    s,
 		Remembering: nil,
@@ -300,7 +300,7 @@ func (m *machine) Load(s system.State) {
 // channel's oldest value is in its first slot.
 func (m *machine) Encode(dst system.State) system.State {
 	n := len(m.words)
-	for n > m.size && m.words[n-1] == 0 {
+	for n > m.size && m.words[n-1] == 0 && m.alike == nil { // exchanged states have one length
 		n--
 	}
 	dst = append(dst[:0], m.words[:n]...)

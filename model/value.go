@@ -23,6 +23,7 @@ type leaf struct {
 	cell   int
 	shift  uint8 // in the cell
 	mask   uint64
+	id     bool // it names a process
 }
 
 // maxCells bounds how large a value can be.
@@ -66,10 +67,10 @@ var instead = map[reflect.Kind]string{
 func (c *codec) add(t reflect.Type, offset uintptr, path string) error {
 	switch t.Kind() {
 	case reflect.Bool:
-		c.leaf(offset, 1, 1)
+		c.leaf(offset, 1, 1, false)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		c.leaf(offset, uint8(t.Size()), int(t.Size())*8)
+		c.leaf(offset, uint8(t.Size()), int(t.Size())*8, t == reflect.TypeFor[ID]())
 	case reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)
@@ -99,13 +100,13 @@ func (c *codec) add(t reflect.Type, offset uintptr, path string) error {
 	return nil
 }
 
-func (c *codec) leaf(offset uintptr, size uint8, bits int) {
+func (c *codec) leaf(offset uintptr, size uint8, bits int, id bool) {
 	last := len(c.widths) - 1
 	if c.widths[last]+bits > 64 {
 		c.widths = append(c.widths, 0)
 		last++
 	}
-	c.leaves = append(c.leaves, leaf{offset, size, last, uint8(c.widths[last]), ones(bits)})
+	c.leaves = append(c.leaves, leaf{offset, size, last, uint8(c.widths[last]), ones(bits), id})
 	c.widths[last] += bits
 }
 
@@ -132,8 +133,16 @@ type place struct {
 	one   cell // of the only leaf, if size is not 0
 }
 
-func (p *place) locate(cells []cell) {
+// locate says where the value is, which is there if in is nil or not 0. It notes what of it names
+// processes.
+func (p *place) locate(m *machine, cells []cell, in *cell) {
 	p.cells = cells
+	for i := range p.leaves {
+		if l := &p.leaves[i]; l.id {
+			at := cells[l.cell]
+			m.ids = append(m.ids, idCell{cell{at.word, at.shift + l.shift, l.mask}, in})
+		}
+	}
 	if p.size != 0 {
 		l := &p.leaves[0]
 		p.one = cell{cells[0].word, cells[0].shift + l.shift, l.mask}

@@ -23,7 +23,7 @@ func NewVar[T comparable](b *Builder, name string, value T) *Var[T] {
 	v.first = m.declare(name, v.widths, func(words []uint64) string {
 		return show(load[T](words, &v.place))
 	})
-	m.lay = append(m.lay, func() { v.locate(m.cellsOf(v.first, len(v.widths))) })
+	m.lay = append(m.lay, func() { v.locate(m, m.cellsOf(v.first, len(v.widths)), nil) })
 	m.begin = append(m.begin, func() { v.assign(value) })
 	return v
 }
@@ -75,7 +75,7 @@ func NewLocal[T comparable](p *Process, name string, value T) *Local[T] {
 	l := &Local[T]{p: p, name: name, value: value,
 		place: place{codec: codecOf[T](m, name, 0)}}
 	at := p.reserve(l.widths)
-	m.lay = append(m.lay, func() { l.locate(p.cellsOf(at, len(l.widths))) })
+	m.lay = append(m.lay, func() { l.locate(m, p.cellsOf(at, len(l.widths)), &p.pc) })
 	p.locals = append(p.locals, local{name: name, scope: p.scope,
 		reset: func() { l.assign(l.value) },
 		show:  func() string { return show(load[T](m.words, &l.place)) }})
@@ -162,7 +162,10 @@ func NewChan[T comparable](b *Builder, name string, capacity int) *Chan[T] {
 		if i == 0 {
 			ch.slot = first
 		}
-		m.lay = append(m.lay, func() { s.locate(m.cellsOf(first, len(c.widths))) })
+		m.lay = append(m.lay, func() {
+			cells := m.cellsOf(first, len(c.widths))
+			s.locate(m, cells, &cell{cells[0].word, cells[0].shift, 1})
+		})
 	}
 	m.queues = append(m.queues, &ch.queue)
 	m.contents = append(m.contents, contents{name, ch.slot, func() string { return ch.String() }})
@@ -291,6 +294,7 @@ func NewMutex(b *Builder, name string) *Mutex {
 		return m.ownerName(mu.cell.get(words))
 	})
 	m.lay = append(m.lay, func() { mu.cell = m.cellsOf(mu.loc, 1)[0] })
+	m.mutexes = append(m.mutexes, mu)
 	return mu
 }
 
