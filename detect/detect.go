@@ -70,6 +70,9 @@ type Options struct {
 	NoPersistent bool
 	// NoSleep makes PSPoss store the visited states instead of using sleep sets.
 	NoSleep bool
+	// Reverse makes PSPoss explore the transitions of a persistent set in reverse order, which
+	// the paper leaves open. With sleep sets, it decides how many states are explored.
+	Reverse bool
 	// NoSequences makes PSPoss explore single transitions only (paper, without
 	// section 5). Sequences need persistent and sleep sets.
 	NoSequences bool

@@ -1,5 +1,7 @@
 package detect
 
+import "slices"
+
 // psposs is persistent-set selective search with PSPoss (paper, figures 2 and
 // 3), with or without sleep sets (Godefroid 1996, figure 5.2) and persistent
 // sets: the four levels of optimization of section 7.
@@ -196,6 +198,9 @@ func (d *psposs) enter(moved int32) (done bool) {
 			}
 		}
 		d.todo = kept
+	}
+	if d.r.opt.Reverse {
+		slices.Reverse(d.todo[from:])
 	}
 	d.frames = append(d.frames, frame{from: from, to: len(d.todo), at: from, moved: moved})
 	return false
