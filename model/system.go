@@ -278,6 +278,7 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 		Changing:      m,
 		Repeating:     nil,
 		Adding:        nil,
+		Updating:      nil,
 		Costly:        nil,
 		Expanding:     nil,
 	}

@@ -56,6 +56,8 @@ type MachineCapabilities struct {
 	Repeating Repeating
 	// Adding: what a wrapper added to the accesses.
 	Adding Adding
+	// Updating: operations that take two transitions.
+	Updating Updating
 	// Costly: which steps cost much, and which are known.
 	Costly Costly
 	// Expanding: machine code that expands whole states.
@@ -130,4 +132,13 @@ type Adding interface {
 	// OwnAccesses returns what the last Step accessed in the wrapped system. It is valid as long as
 	// the result of Accesses.
 	OwnAccesses() []Access
+}
+
+// Updating is implemented by machines with operations that take two transitions: x += 2 reads x,
+// and stores the sum later. If no other thread runs in between, the two are one addition ([Op]).
+type Updating interface {
+	// Updated returns what the last Step and the thread's access to the location before it are
+	// together, if that access was a read whose result is used for nothing but this store. It is
+	// valid as long as the result of Accesses.
+	Updated() (a Access, ok bool)
 }

@@ -111,6 +111,7 @@
 //   - [Repeating]: which bits of the state a step depends on, so it can be looked up instead of
 //     executed
 //   - [Adding]: what a wrapper has added to the accesses
+//   - [Updating]: operations that take two transitions
 //   - [Costly]: which steps cost much, and which are known
 //   - [Expanding]: machine code that expands whole states
 //

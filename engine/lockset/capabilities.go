@@ -38,8 +38,12 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Changing:      nil, // the words of the rule change as well
 		Repeating:     nil, // and a step depends on them
 		Adding:        m,
+		Updating:      nil,
 		Costly:        nil,
 		Expanding:     nil,
+	}
+	if inner.Updating != nil {
+		c.Updating = m
 	}
 	if inner.Futures != nil {
 		c.Futures = m

@@ -33,8 +33,9 @@ import (
 // as package system promises, and what guards read is what steps have read, so
 // that two orders of independent steps have read the same with the same locks
 // held. The rule has one verdict for each Mazurkiewicz trace, and any reduction
-// that keeps the traces decides it. A step of the machine says that it accesses
-// what the step of that system accesses: l represents both parts, so that to
+// that keeps the traces decides it. Operations that commute ([system.Op]) still do, unless a guard
+// reads the location: then each of them evaluates the guard. A step of the machine says that it
+// accesses what the step of that system accesses: l represents both parts, so that to
 // change W(l) is to write l. That a step reads W(l) need not be said, because it
 // writes l.
 
@@ -117,7 +118,7 @@ func (m *Machine) add(guard, others []system.Access) {
 		if i := slices.IndexFunc(m.acc, func(b system.Access) bool {
 			return a.Loc == b.Loc
 		}); i >= 0 {
-			m.acc[i].Write = m.acc[i].Write || write
+			m.acc[i] = system.Access{Loc: a.Loc, Write: m.acc[i].Write || write}
 			continue
 		}
 		m.acc = append(m.acc, system.Access{Loc: a.Loc, Write: write})

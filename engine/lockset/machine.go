@@ -18,6 +18,9 @@ type Machine struct {
 	futures   system.Futures
 	shaped    system.Shaped
 	narrating system.Narrating
+	updating  system.Updating
+
+	updated system.Access // what the last step of inner says of itself
 
 	cache *cache
 	words []uint64 // the state of the lockset algorithm, two locations in each
@@ -57,6 +60,7 @@ func (s *System) newMachine() *Machine {
 	m := &Machine{sys: s, inner: s.inner.NewMachine(), cache: newCache(s.table)}
 	can := m.inner.Capabilities()
 	m.locks, m.futures, m.shaped, m.narrating = can.Locking, can.Futures, can.Shaped, can.Narrating
+	m.updating = can.Updating
 	m.inner.Track(s.rule != None)
 	if s.rule == HB {
 		m.hb = &ordering{orders: orders{s.histories, map[memoKey]order{}},
@@ -104,9 +108,35 @@ func (m *Machine) Accesses() []system.Access {
 	case m.sys.rule == None:
 		return m.inner.Accesses()
 	}
-	// What commutes in the system does not commute in what the rule remembers.
-	m.acc = system.Plain(append(m.acc[:0], m.inner.Accesses()...))
+	m.acc = append(m.acc[:0], m.inner.Accesses()...)
+	m.plain()
 	return m.acc
+}
+
+// plain makes those of m.acc ordinary accesses that do not commute in what the rule remembers. With
+// LD' that is the same in every order, except where it asks who came first.
+func (m *Machine) plain() {
+	for i := range m.acc {
+		if a := &m.acc[i]; !m.anyOrder(a.Loc) {
+			a.Op, a.Room = 0, 0
+		}
+	}
+}
+
+// anyOrder reports whether the rule remembers the same of accesses to a location in every order.
+func (m *Machine) anyOrder(l system.Loc) bool {
+	return m.sys.rule == LDPrime && m.sys.dependences && !m.inSequence(l)
+}
+
+// Updated implements [system.Updating]. A guard that reads the location reads it between two such
+// operations as well.
+func (m *Machine) Updated() (system.Access, bool) {
+	a := m.updated
+	ok := a.Op != 0 && (m.sys.rule == None || m.anyOrder(a.Loc)) &&
+		!slices.ContainsFunc(m.guards, func(g guard) bool {
+			return has(g.before, a.Loc) || has(g.after, a.Loc)
+		})
+	return a, ok
 }
 
 // A mark is the inner machine's mark and the length of the own log.
@@ -160,6 +190,10 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		m.readGuards(true)
 	}
 	out := m.inner.Step(t, alt)
+	m.updated = system.Access{}
+	if m.updating != nil {
+		m.updated, _ = m.updating.Updated()
+	}
 	if out.Kind != system.Moved || m.sys.rule == None || m.sys.obs.Has(t) {
 		return out
 	}
@@ -213,7 +247,8 @@ func (m *Machine) class(l system.Loc) system.Class {
 }
 
 func (m *Machine) keepAccesses() {
-	m.acc = system.Plain(append(m.acc[:0], m.inner.Accesses()...))
+	m.acc = append(m.acc[:0], m.inner.Accesses()...)
+	m.plain()
 	m.own = append(m.own[:0], m.acc...)
 	m.copy = true
 }

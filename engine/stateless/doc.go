@@ -163,8 +163,9 @@
 // queue of tokens would fix it, and then two up would be dependent.
 //
 // Persistent sets take operations for writes, because futures do not know them; a set that is
-// persistent with more dependence is so with less. Composed transitions and systems that a
-// discipline is checked on have ordinary accesses.
+// persistent with more dependence is so with less. A composed transition keeps its additions
+// (package composed). Where a discipline is checked, accesses have operations only with LD',
+// and not where it matters who came first.
 //
 // The proof uses five parts that may not be necessary: continuing when T(Z) is enabled; changing
 // the base when T(Z) is blocked; the meet in it; treating missing alternatives like a blocked

@@ -25,6 +25,9 @@ var lockConfigs = []oracle.LockConfig{
 	{Threads: 3, Statements: 3, Breach: 6},
 	{Threads: 2, Statements: 5, Conditions: true, Semaphores: true},
 	{Threads: 2, Statements: 5, Semaphores: true, Awaits: true, Breach: 5},
+	{Threads: 3, Statements: 2, Counts: true, Awaits: true},
+	{Threads: 3, Statements: 3, Counts: true, Semaphores: true, Atomic: true},
+	{Threads: 3, Statements: 3, Counts: true, Conditions: true, Choices: true, Breach: 8},
 }
 
 // lockVariants are the ways to search a lock-based system without stored
@@ -133,7 +136,8 @@ func TestLockPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
-		sys, err := lockset.New(inner, lockset.Options{Rule: lockset.LDPrime})
+		sys, err := lockset.New(inner, lockset.Options{Rule: lockset.LDPrime,
+			Dependences: seed%4 > 0})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}

@@ -16,6 +16,7 @@ type LockConfig struct {
 	Choices    bool
 	Creation   bool
 	Atomic     bool
+	Counts     bool // x++ and the like, in one statement
 	// Breach is how often something breaks the locking discipline: one in
 	// Breach accesses is made without its lock, 0 means none.
 	Breach int
@@ -155,6 +156,10 @@ func (g *locker) assignment() {
 	p := g.place()
 	switch g.r.IntN(4) {
 	case 0:
+		if g.c.Counts {
+			g.line("%s %s", p, pick(&g.generator, []string{"++", "++", "+= 2", "--", "-= v"}))
+			return
+		}
 		g.line("%s = (%s + 1) & 3", p, p)
 	case 1:
 		g.line("v = %s", p)

@@ -34,6 +34,7 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 		Changing:      nil,
 		Repeating:     nil,
 		Adding:        nil,
+		Updating:      nil,
 		Costly:        nil,
 		Expanding:     nil,
 	}
@@ -59,6 +60,7 @@ func (m *heapMachine) Capabilities() system.MachineCapabilities {
 		Changing:      nil,
 		Repeating:     nil,
 		Adding:        nil,
+		Updating:      nil,
 		Costly:        nil,
 		Expanding:     nil,
 	}

@@ -354,9 +354,9 @@ func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor)
 // follow takes the invisible transitions after the first transition of thread t, which has been
 // taken, and writes all of them to x.tail. It calls step with the accesses of each, and finally
 // with those that the end of the composed transition depends on. It calls violation if a
-// transition violated a property.
+// transition violated a property. The result is false if a limit or a cycle ended it.
 func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(*system.Violation),
-	step func([]system.Access)) {
+	step func([]system.Access)) (whole bool) {
 	m := x.m
 	x.tail = append(x.tail[:0], search.Step{Thread: t, Alt: alt})
 	x.counters.Attempts++
@@ -369,22 +369,22 @@ func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(
 			if x.o.Cuts != nil && x.invisibleNext(t) {
 				x.o.Cuts.Add(1)
 			}
-			return
+			return false
 		}
 		how := x.locks.Blocking(t)
 		if how >= system.BlocksOnObject {
-			return
+			return true
 		}
 		mark := m.Mark()
 		out = m.Step(t, 0)
 		if out.Kind != system.Moved {
-			return
+			return true
 		}
 		x.counters.Attempts++
 		if x.visible(how, out) {
 			step(x.decided)
 			m.Rewind(mark)
-			return
+			return true
 		}
 		x.tail = append(x.tail, search.Step{Thread: t})
 	}

@@ -131,6 +131,7 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 		Changing:      nil, // the representative can differ elsewhere
 		Repeating:     nil, // likewise
 		Adding:        plain.Adding,
+		Updating:      plain.Updating,
 		Costly:        nil,
 		Expanding:     nil,
 	}

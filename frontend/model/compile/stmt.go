@@ -365,8 +365,9 @@ func (g *gen) update(s syntax.Node, lhs syntax.Expr, op syntax.Op, rhs syntax.Ex
 		g.free(v)
 		return
 	}
-	if pl.shared && g.quiet > 0 && (op == syntax.Add || op == syntax.Sub) && g.bitsOf(t) <= 32 &&
-		(rhs == nil || g.ready(rhs)) {
+	adds := pl.shared && (op == syntax.Add || op == syntax.Sub) && g.bitsOf(t) <= 32 &&
+		(rhs == nil || g.ready(rhs))
+	if adds && g.quiet > 0 {
 		a := g.address(pl, 0)
 		v := operand()
 		in := Instr{Op: OpBump, B: a.reg, C: v.reg, T: g.typeIndex(t), Site: g.fault(s)}
@@ -384,6 +385,9 @@ func (g *gen) update(s syntax.Node, lhs syntax.Expr, op syntax.Op, rhs syntax.Ex
 	g.arith(s, op, t, shift, x.Reg, x.Reg, v.reg)
 	g.free(v)
 	g.store(pl, 0, func() value { return value{x.Reg, x} })
+	if in := &g.p.Code[len(g.p.Code)-1]; adds && in.Op == OpStore {
+		in.D, in.T = 1, g.typeIndex(t)
+	}
 	g.release(pl)
 }
 

@@ -34,6 +34,7 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Changing:      m,
 		Repeating:     m,
 		Adding:        nil,
+		Updating:      m,
 		Costly:        nil,
 		Expanding:     m,
 	}

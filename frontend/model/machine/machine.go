@@ -28,8 +28,10 @@ type Machine struct {
 	track bool
 	hash  uint64
 	acc   []system.Access
-	ask   func(system.Loc) uint64
-	asked map[system.Loc]uint64 // what ask answered
+	// updated is the addition that the last step has ended, if any.
+	updated system.Access
+	ask     func(system.Loc) uint64
+	asked   map[system.Loc]uint64 // what ask answered
 
 	// About the current step:
 	thread    int
@@ -273,6 +275,20 @@ func (m *Machine) bump(l int, old, d, lo, hi int64) {
 	m.put(l, old+d)
 }
 
+// update notes that a store ends an addition to a location that its thread has begun earlier.
+func (m *Machine) update(l int, old, v int64, t *compile.IntType) {
+	op, room := system.Addition(v-old), t.Max-v
+	if v < old {
+		room = v - t.Min
+	}
+	if op != 0 {
+		m.updated = system.Access{Loc: system.Loc(l), Write: true, Op: op, Room: system.Room(room)}
+	}
+}
+
+// Updated implements [system.Updating].
+func (m *Machine) Updated() (system.Access, bool) { return m.updated, m.updated.Op != 0 }
+
 // store writes a number to a location that the step need not have read.
 func (m *Machine) store(l int, v int64) {
 	if m.track {
@@ -311,7 +327,7 @@ func (m *Machine) pc(t int) int {
 
 // Step implements system.Machine.
 func (m *Machine) Step(t int, alt uint64) system.Outcome {
-	m.acc = m.acc[:0]
+	m.acc, m.updated = m.acc[:0], system.Access{}
 	m.story.clear()
 	pc := m.pc(t)
 	if pc > len(m.p.Points) || m.p.Points[pc-1].Ended {

@@ -148,7 +148,11 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 		case compile.OpLoad:
 			regs[in.A] = m.read(int(regs[in.B]))
 		case compile.OpStore:
-			m.store(int(regs[in.A]), regs[in.B])
+			l, v := int(regs[in.A]), regs[in.B]
+			if in.D != 0 && m.track {
+				m.update(l, m.sys.locs[l].load(m.words), v, &m.p.Types[in.T])
+			}
+			m.store(l, v)
 		case compile.OpBump:
 			l, d := int(regs[in.B]), regs[in.C]
 			if in.D != 0 {

@@ -42,6 +42,7 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Changing:      m,
 		Repeating:     repeating,
 		Adding:        nil,
+		Updating:      nil,
 		Costly:        nil,
 		Expanding:     m,
 	}

@@ -34,6 +34,7 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Changing:      nil,
 		Repeating:     nil,
 		Adding:        nil,
+		Updating:      nil,
 		Costly:        m,
 		Expanding:     nil,
 	}
