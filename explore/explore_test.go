@@ -774,3 +774,25 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 }
+
+// TestHistory: the calls of a trace of check.Linearizable are in the document, whose title is the
+// first line of what failed.
+func TestHistory(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "q.json")
+	if err := os.WriteFile(name, []byte(`{"package": "q", "test": "TestQ", "failure": {"kind": "failed",
+		"headline": "failed: *q.Queue is not linearizable\n\n    goroutine 1"},
+		"record": {"pos": "", "initial": 0, "trace": [], "final": [], "history": {
+			"type": "*q.Queue", "promise": "linearizable", "scenario": "Take() || Take()",
+			"calls": [{"goroutine": 1, "call": "Take()", "begin": 0, "end": -1}]}}}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	k, err := explore.Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := k.Documents[0]
+	if d.Title != "failed: *q.Queue is not linearizable" || d.History == nil ||
+		len(d.History.Calls) != 1 || d.History.Calls[0].End != -1 {
+		t.Errorf("title %q, history %+v", d.Title, d.History)
+	}
+}

@@ -331,7 +331,7 @@ func (p *generated) scenario() (calls, string) {
 // to wait, and an implementation, most with a fault. It compares with all interleavings.
 func TestTypes(t *testing.T) {
 	_, c := compiled(t, "types")
-	n, wrong, waited := sample.Of(20, 60, 1000), 0, 0
+	n, wrong, waited := sample.Of(10, 30, 1000), 0, 0
 	const batch = 500
 	for seed := range uint64((n + batch - 1) / batch) {
 		p := poolOf(rand.New(rand.NewPCG(seed, 3)))
