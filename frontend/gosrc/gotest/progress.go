@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -90,6 +91,7 @@ type progress struct {
 	ctx      context.Context
 	bound    int
 	limit    uint64 // of bytes
+	states   int    // at most
 	expanded []bool
 	moves    [][]move
 	// longest is, by goroutine and state, how many steps in calls can be made before a call ends.
@@ -164,6 +166,8 @@ func (x *progress) interrupted(id int32) bool {
 	switch {
 	case id%64 == 0 && x.ctx.Err() != nil:
 		x.reason = stopped
+	case len(x.keys) > x.states:
+		x.reason = fmt.Sprintf("more than %s states", humanize.Comma(int64(x.states)))
 	case x.bytes > x.limit:
 		x.reason = fmt.Sprintf("%s states fill the memory", humanize.Comma(int64(len(x.keys))))
 	case x.p.Unsupported() != nil || x.p.GaveUp() != "":
@@ -533,19 +537,17 @@ func (s *advancing) all(ctx context.Context) error {
 	return nil
 }
 
-// storedFor is how long a scenario of check.Linearizable may take with stored states. If that is
-// not enough, the search without them may be better after all.
-const storedFor = 5 * quickly
+// manyStates is how many states a scenario of check.Linearizable may have. If there are more, the
+// search without them may be better after all.
+const manyStates = 100_000
 
 // one explores one scenario.
 func (s *advancing) one(ctx context.Context, i int, limit uint64) {
-	if s.d.Progress == scenario.AnyProgress {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, storedFor)
-		defer cancel()
-	}
 	x := &progress{graph: newGraph(s.p), ctx: ctx, bound: s.d.Steps, limit: limit,
-		longest: map[int][]int32{}}
+		longest: map[int][]int32{}, states: math.MaxInt}
+	if s.d.Progress == scenario.AnyProgress {
+		x.states = manyStates
+	}
 	x.explore(s.p.Initial()[i], s.d.Progress)
 	if x.reason == "" && x.stall == nil && x.failing == nil && s.p.Timed() {
 		x.reason = "time passes, so a call may wait for those that are suspended"
