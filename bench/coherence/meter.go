@@ -25,7 +25,8 @@ type Meter struct {
 	live        bool          // the worker has begun, and has not ended
 	overhead    time.Duration // of taking the time
 	raw         time.Duration // of the last segment, with the overhead
-	sums        [probe.Sites][probe.Sites]sample
+	locks       int           // held
+	sums        table[sample]
 	pauses      time.Duration // in which something else ran
 }
 
@@ -53,7 +54,7 @@ func NewMeter() *Meter {
 	for range 100 {
 		const segments = 100
 		sum := time.Duration(0)
-		m.live, m.sums = true, [probe.Sites][probe.Sites]sample{}
+		m.live, m.sums = true, table[sample]{}
 		for range segments {
 			m.timing, m.from = true, time.Since(m.start)
 			o.Access(probe.Start, nil, false)
@@ -82,12 +83,14 @@ func (m *Meter) Watch(search func()) {
 func (m *Meter) Segments() (all Segments, lost float64) {
 	all = Segments{}
 	var sum time.Duration
-	for from := range m.sums {
-		for to := range m.sums[from] {
-			if s := &m.sums[from][to]; s.n > 0 {
-				mean := max(0, math.Round(float64(s.time)/float64(s.n)))
-				all[Segment{probe.Site(from), probe.Site(to)}] = time.Duration(mean)
-				sum += s.time
+	for locks := range m.sums {
+		for from := range probe.Sites {
+			for to := range probe.Sites {
+				if s := m.sums.at(from, to, locks); s.n > 0 {
+					mean := max(0, math.Round(float64(s.time)/float64(s.n)))
+					all[Segment{from, to, locks > 0}] = time.Duration(mean)
+					sum += s.time
+				}
 			}
 		}
 	}
@@ -104,7 +107,7 @@ func (m *Meter) next(site probe.Site) {
 	if m.timing {
 		m.raw = time.Since(m.start) - m.from
 		if d := m.raw - m.overhead; d < long || m.own(&d) {
-			s := &m.sums[m.last][site]
+			s := m.sums.at(m.last, site, m.locks)
 			s.time += d
 			s.n++
 		}
@@ -151,12 +154,16 @@ func (m *Meter) Access(site probe.Site, _ unsafe.Pointer, _ bool) { m.next(site)
 func (m *Meter) Touch(site probe.Site, _ unsafe.Pointer) { m.next(site) }
 
 // Lock implements [probe.Observer].
-func (m *Meter) Lock(site probe.Site, _ unsafe.Pointer) { m.next(site) }
+func (m *Meter) Lock(site probe.Site, _ unsafe.Pointer) {
+	m.next(site)
+	m.locks++
+}
 
 // Unlock implements [probe.Observer].
 func (m *Meter) Unlock(site probe.Site, _ unsafe.Pointer) {
 	m.next(site)
 	m.last = probe.Unlocked
+	m.locks--
 }
 
 // Begin implements [probe.Observer].

@@ -14,9 +14,9 @@
 //
 // The search announces each access to shared memory (package internal/probe). What a worker does
 // from one access to the next is local work. A [Meter] times it in a search with one worker, by
-// the two sites: a segment. In a simulation, each segment takes the mean time of its sites. This
-// includes the first access itself, with the cache misses that one worker has, too. So only what
-// other workers add is charged on top.
+// the two sites and by whether it holds a lock: a segment. In a simulation, each segment takes the
+// mean time of its kind. This includes the first access itself, with the cache misses that one
+// worker has, too. So only what other workers add is charged on top.
 //
 // # Coherence
 //
@@ -175,8 +175,18 @@ func (m *memory) move(w int, n uintptr, write bool, now time.Duration) charge {
 	return c
 }
 
-// Segment is the local work between two accesses in a row.
-type Segment struct{ From, To probe.Site }
+// Segment is the local work between two accesses in a row, with a lock held or not: the same
+// accesses come from different places then.
+type Segment struct {
+	From, To probe.Site
+	Locked   bool
+}
 
 // Segments are the mean times of local work. The time of a segment that is not there is 0.
 type Segments map[Segment]time.Duration
+
+// table has something for each segment.
+type table[T any] [2][probe.Sites][probe.Sites]T
+
+// at returns what it has for a segment with some locks held.
+func (t *table[T]) at(from, to probe.Site, locks int) *T { return &t[min(locks, 1)][from][to] }

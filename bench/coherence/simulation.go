@@ -15,7 +15,7 @@ import (
 // [probe.Observer].
 type Simulation struct {
 	costs    Costs
-	segments [probe.Sites][probe.Sites]time.Duration
+	segments table[time.Duration]
 	memory   *memory
 	locks    map[uintptr]*lock
 	hot      [probe.Sites]Hot
@@ -48,9 +48,9 @@ type clock struct {
 	state  state
 	woken  bool // Unpark came before Park
 	last   probe.Site
+	locks  int           // held
 	turn   chan struct{} // a token lets the worker run
 	idle   time.Duration
-	since  time.Duration // when it was parked, or began to wait for a lock
 	local  time.Duration
 	moving time.Duration
 	waited time.Duration
@@ -89,7 +89,11 @@ func NewSimulation(workers int, costs Costs, segments Segments) *Simulation {
 	workers = min(max(workers, 1), mostWorkers)
 	s := &Simulation{costs: costs, memory: newMemory(workers, costs), locks: map[uintptr]*lock{}}
 	for k, d := range segments {
-		s.segments[k.From][k.To] = d
+		locks := 0
+		if k.Locked {
+			locks = 1
+		}
+		*s.segments.at(k.From, k.To, locks) = d
 	}
 	for range workers {
 		s.workers = append(s.workers, &clock{turn: make(chan struct{}, 1)})
@@ -155,7 +159,7 @@ func (s *Simulation) yield(w int) {
 // work lets the running worker's clock run for the local work up to an access.
 func (s *Simulation) work(site probe.Site) *clock {
 	c := s.workers[s.running]
-	d := s.segments[c.last][site]
+	d := *s.segments.at(c.last, site, c.locks)
 	c.now, c.local, c.last = c.now+d, c.local+d, site
 	if w := s.running; c.now > s.horizon {
 		s.yield(w)
@@ -231,6 +235,7 @@ func (s *Simulation) Lock(site probe.Site, p unsafe.Pointer) {
 		s.pay(c, site, at(p), s.memory.access(w, at(p), true, c.now))
 	}
 	l.held = true
+	c.locks++
 }
 
 // Unlock implements [probe.Observer].
@@ -243,6 +248,7 @@ func (s *Simulation) Unlock(site probe.Site, p unsafe.Pointer) {
 	c.last = probe.Unlocked // what comes now is not done with the lock held
 	l := s.locks[uintptr(p)]
 	l.held = false
+	c.locks--
 	if len(l.queue) > 0 {
 		w := l.queue[0]
 		l.queue = l.queue[1:]

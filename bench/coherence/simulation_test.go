@@ -45,7 +45,8 @@ func simulated(segments Segments, workers ...func()) Result {
 func write(line int) { probe.Write(probe.Table, unsafe.Pointer(&shared[line].n)) }
 
 func TestSimulation(t *testing.T) {
-	segments := Segments{{probe.Start, probe.Table}: 100, {probe.Table, probe.Table}: 100}
+	segments := Segments{{probe.Start, probe.Table, false}: 100,
+		{probe.Table, probe.Table, false}: 100, {probe.Table, probe.Table, true}: 100}
 	var lock probe.Mutex
 	for _, tt := range []struct {
 		name    string
@@ -89,8 +90,8 @@ func TestSimulation(t *testing.T) {
 
 // TestOrder checks that accesses happen in the order of the clocks.
 func TestOrder(t *testing.T) {
-	segments := Segments{{probe.Start, probe.Table}: 100, {probe.Start, probe.Node}: 10,
-		{probe.Node, probe.Node}: 40}
+	segments := Segments{{probe.Start, probe.Table, false}: 100,
+		{probe.Start, probe.Node, false}: 10, {probe.Node, probe.Node, false}: 40}
 	var order []string
 	simulated(segments, func() {
 		write(0)
@@ -108,7 +109,8 @@ func TestOrder(t *testing.T) {
 
 // TestSleep wakes a worker that sleeps, and one that is about to.
 func TestSleep(t *testing.T) {
-	segments := Segments{{probe.Start, probe.Table}: 100, {probe.Table, probe.Table}: 100}
+	segments := Segments{{probe.Start, probe.Table, false}: 100,
+		{probe.Table, probe.Table, false}: 100}
 	r := simulated(segments, func() {
 		probe.Park(0)
 		write(0)
