@@ -96,26 +96,3 @@ func (p *plan) fitsProperty() string {
 	}
 	return ""
 }
-
-// progress executes a scenario of LockFree or ObstructionFree. It keeps nothing of the calls, so
-// that states differ only where the type's do.
-func (p *plan) progress(s steps) {
-	value := p.make()
-	for _, x := range s.prefix {
-		perform(x.op.fn, value, x.args)
-	}
-	e := &execution{value: value}
-	for _, list := range s.goroutines {
-		go e.caller(list)
-	}
-	settle(&e.wait)
-}
-
-// caller makes the calls of a goroutine.
-func (e *execution) caller(list []invocation) {
-	for i := range list {
-		calling(list[i].text)
-		perform(list[i].op.fn, e.value, list[i].args)
-		calling("")
-	}
-}

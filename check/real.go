@@ -80,8 +80,6 @@ func calm(bool) {}
 
 func tell(string) {}
 
-func calling(string) {}
-
 // patience is how long a call that may wait forever is waited for.
 const patience = time.Second / 2
 
