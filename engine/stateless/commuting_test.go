@@ -42,6 +42,13 @@ var seen uint2
 thread T() { atomic { x++ } }
 thread R() { seen = x }
 init { go T(); go T(); go R() }`, 4},
+		// Why opposite signs are dependent: D needs one of the two, whichever. If it depended on
+		// neither, one order would stand for all three.
+		{"a down behind either up, or behind both", `
+semaphore s
+thread U() { up(s) }
+thread D() { down(s) }
+init { go U(); go U(); go D() }`, 3},
 		{"an addition and its opposite do not commute", `
 var x uint2 = 2
 thread Up() { atomic { x++ } }
