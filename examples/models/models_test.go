@@ -17,7 +17,7 @@ import (
 )
 
 // twins loads the model with a name and its twin. set are constants, as NAME=VALUE.
-func twins(t *testing.T, m *model.Model, set string) (inGo, twin system.System) {
+func twins(t testing.TB, m *model.Model, set string) (inGo, twin system.System) {
 	t.Helper()
 	text, err := os.ReadFile(m.Name() + ".model")
 	if err != nil { // the example outside of this folder has the same steps
@@ -114,5 +114,26 @@ func TestTemporal(t *testing.T) {
 	for _, m := range []*model.Model{models.Peterson, models.ChangRoberts.With("N", 3),
 		models.Termination} {
 		model.Check(t, m, model.Options{Fair: true})
+	}
+}
+
+// BenchmarkTwins compares the time of models with that of their twins.
+func BenchmarkTwins(b *testing.B) {
+	for _, m := range []*model.Model{models.Raft, models.ChangRoberts, models.MESI} {
+		inGo, twin := twins(b, m, "BUG=true")
+		for _, e := range systemtest.Engines() {
+			if e.Name != "stateful none" && e.Name != "stateful cartesian" {
+				continue
+			}
+			for name, s := range map[string]system.System{"go": inGo, "twin": twin} {
+				b.Run(m.Name()+"/"+e.Name+"/"+name, func(b *testing.B) {
+					for range b.N {
+						if _, err := e.Run(s, 1, 1e6); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
 	}
 }
