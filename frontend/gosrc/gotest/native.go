@@ -109,16 +109,16 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 		return nil, &NeedsInterpreter{"check.Linearizable has calls that may wait forever",
 			"-machine interpreted explores them"}
 	}
-	return scenarios(ctx, described, o, start, res,
-		func(_ context.Context, texts []string, o Options) (*Result, error) {
-			return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
-				m := n
-				m.Scenario, m.text = nil, text
-				m.Open = func() (native.Process, error) { return n.Scenario(text) }
-				r, _, err := runNative(ctx, m, o)
-				return r, err
-			})
-		}, nil)
+	return scenarios(ctx, described, o, start, res, func(ctx context.Context,
+		_ scenario.Description, texts []string, o Options) (*Result, error) {
+		return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
+			m := n
+			m.Scenario, m.text = nil, text
+			m.Open = func() (native.Process, error) { return n.Scenario(text) }
+			r, _, err := runNative(ctx, m, o)
+			return r, err
+		})
+	}, nil)
 }
 
 // steadily is RunNative without scenarios; said is what the first execution has printed. Like

@@ -473,7 +473,7 @@ func TestSabotage(t *testing.T) {
 		return text
 	})()
 	dir := module(t, "1.25", files)
-		b := build(t, native.BuildOptions{Dir: dir, Package: ".", Cache: t.TempDir()})
+	b := build(t, native.BuildOptions{Dir: dir, Package: ".", Cache: t.TempDir()})
 	if len(seen) != len(faults) {
 		t.Fatalf("%d of %d faults are built in", len(seen), len(faults))
 	}
