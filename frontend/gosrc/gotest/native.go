@@ -60,9 +60,17 @@ type Native struct {
 	text string // the scenario
 }
 
-// nativeSteps is how many steps an execution may take that was not told which; one that takes more
-// does not end.
+// nativeSteps is how many steps an execution may take after those that were chosen; one that takes
+// more counts as endless.
 const nativeSteps = 50_000
+
+// steps is nativeSteps, or more for loops that read the clock several thousand times.
+func (n Native) steps() int {
+	if n.Readings > 0 {
+		return 20 * nativeSteps
+	}
+	return nativeSteps
+}
 
 // sampledFor is how long a test is sampled that cannot be covered.
 const sampledFor = 2 * time.Second
@@ -186,12 +194,8 @@ func runNative(ctx context.Context, n Native, o Options) (res *Result, said stri
 			}
 		})
 	})()
-	steps := nativeSteps
-	if n.Readings > 0 {
-		steps *= 20 // loops that read the clock may have several thousand rounds
-	}
 	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{
-		Processes: max(1, o.Workers) + 1, MaxSteps: steps, Readings: n.Readings})
+		Processes: max(1, o.Workers) + 1, MaxSteps: n.steps(), Readings: n.Readings})
 	if err != nil {
 		stop()
 		res, err = r.ended(ctx, err)
@@ -291,7 +295,7 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		return res, nil
 	case errors.Is(err, replay.ErrEndless):
 		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps",
-			nativeSteps), stores}
+			r.n.steps()), stores}
 	case ctx.Err() != nil && (err != nil || res.Verdict != engine.Pass):
 		res.Verdict, res.Reason = engine.Incomplete, r.stoppedBecause(ctx)
 		return res, nil
