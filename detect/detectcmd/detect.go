@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +50,6 @@ type detectFlags struct {
 	predicate string
 	messages  *detect.MessageChart // of -chart
 	logs      logs.Options
-	assign    string
 	trace     string
 	opt       detect.Options
 	timeout   time.Duration
@@ -79,16 +77,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.StringVar(&questions[detect.Pattern], "pattern", "", "the `pattern` that has to hold: "+
 		"predicates with EF, AF, EG, AG, -> and sequences")
 	f.StringVar(&questions[detect.Chart], "chart", "", "the message `chart` to look for")
-	f.StringVar(&f.logs.Format, "format", "", "the `format` of the log: "+
-		strings.Join(logs.Formats, ", ")+
-		" (default: detected)")
-	f.StringVar(&f.logs.Regexp, "regexp", "", "the parser of a ShiViz log: a `regexp` with "+
-		"groups host, clock, event, and perhaps more for variables")
-	f.StringVar(&f.logs.Delimiter, "delimiter", "", "the `regexp` between several executions in "+
-		"a file; its group trace is their name")
-	f.StringVar(&f.assign, "assign", "", "finds the assignments in an event's text: a `regexp` "+
-		"with groups name and value (default: name=value and JSON)")
-	f.BoolVar(&f.logs.Lenient, "lenient", false, "repair vector clocks where possible, and say so")
+	assign := DefineLog(f.Set, &f.logs)
 	f.BoolVar(&f.force, "force", false,
 		fmt.Sprintf("with -lenient, answer even if more than %d events had to be dropped",
 			maxDropped))
@@ -136,9 +125,6 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if len(files) == 0 {
 		return f.mistake("name the log: cpor detect -%v EXPR LOG", f.modality)
 	}
-	if f.logs.Format != "" && !slices.Contains(logs.Formats, f.logs.Format) {
-		return f.mistake("-format %s: want %s", f.logs.Format, strings.Join(logs.Formats, ", "))
-	}
 	if f.force && !f.logs.Lenient {
 		return f.mistake("-force needs -lenient")
 	}
@@ -146,11 +132,9 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.opt.Full, f.opt.Whole = !f.weak, !f.split
 	f.opt.NoPersistent, f.opt.NoSleep, f.opt.NoSequences, f.opt.NoDominance = !f.persistent,
 		!f.sleep, !f.sequences, !f.dominance
-	re, err := assignments(f.assign)
-	if err != nil {
+	if err := assign(); err != nil {
 		return f.mistake("%v", err)
 	}
-	f.logs.Assign = re
 	return f.run(ctx, files, stdin, stdout)
 }
 

@@ -144,6 +144,19 @@ var Asking = []struct{ Name, What string }{
 	{"enabled/blind", "enabled looks at nothing"},
 }
 
+// Conform are the sabotages of the search for an execution that shows a log (conform), which
+// its comparison with the definition must find:
+//
+//	go test -tags sabotage ./conform -run Sabotage
+var Conform = []struct{ Name, What string }{
+	{"conform/writes", "nobody else writes what a silent step touches"},
+	{"conform/reads", "nobody else reads what a silent step writes"},
+	{"conform/shown", "the log shows none of the variables that a silent step writes"},
+	{"conform/pending", "a visible step that must wait for other hosts will never be possible"},
+	{"conform/proviso", "a silent step of one thread may lead to a known node only"},
+	{"conform/hosts", "a step shows an event before those that it depends on"},
+}
+
 // Temporal are the sabotages of the check of temporal properties with a reduction
 // (engine/temporal), which its comparison with brute force must find:
 //

@@ -23,5 +23,5 @@ func leftOut(names ...string) []*command {
 // The commands that need a web server.
 var (
 	pages    = leftOut("explore", "view")
-	recorded = leftOut("detect", "monitor")
+	recorded = leftOut("detect", "monitor", "conform")
 )

@@ -18,4 +18,8 @@ var recorded = []*command{
 			return detectcmd.Monitor(e.ctx, args, e.stdin, e.stdout, e.stderr)
 		},
 	},
+	{
+		name: "conform", summary: "report whether a recorded run is one of a model",
+		run: conformCommand,
+	},
 }

@@ -1,0 +1,327 @@
+//go:build !models && !gotests
+
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"cpor/conform"
+	"cpor/detect/computation"
+	"cpor/detect/detectcmd"
+	"cpor/detect/logs"
+	"cpor/frontend"
+	"cpor/internal/cliflag"
+	"cpor/internal/human"
+	"cpor/internal/terminal"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// conformConfig is what the flags of `cpor conform` say.
+type conformConfig struct {
+	params  map[string]string
+	logs    logs.Options
+	mapping string
+	lost    string
+	trace   string
+	json    bool
+	quiet   bool
+	timeout time.Duration
+	opt     conform.Options
+	color   terminal.When
+}
+
+func (c *conformConfig) define() (f *cliflag.Set, complete func() error) {
+	f = cliflag.New("conform")
+	c.params = map[string]string{}
+	defineParams(f, c.params)
+	f.StringVar(&c.mapping, "map", "", "read the mapping from this `FILE` instead of the model")
+	f.StringVar(&c.lost, "lost", "", "the logs of these `hosts` (node1,node2 or all) may lack "+
+		"their end")
+	complete = detectcmd.DefineLog(f, &c.logs)
+	f.IntVar(&c.opt.MaxNodes, "max-states", 10_000_000, "stop after this `number` of stored "+
+		"states")
+	f.DurationVar(&c.timeout, "timeout", 0, "stop after this `time`")
+	f.StringVar(&c.trace, "trace", "", "write the model's execution to `FILE`; the name decides "+
+		"the form, as in cpor run")
+	f.BoolVar(&c.json, "json", false, "print one JSON object")
+	f.BoolVar(&c.quiet, "q", false, "print the verdict only, and no progress")
+	f.Var(&c.color, "color", terminal.Usage)
+	return f, complete
+}
+
+func conformHelp(w io.Writer) {
+	fmt.Fprintln(w, `usage: cpor conform [flags] MODEL LOG...
+
+Reports whether a recorded run is one of a model: whether the model has an execution
+whose visible events are those of the log, in an order that the log's clocks allow.
+LOG is a log with vector clocks, as for "cpor detect". Lines in the model say what is
+visible:
+
+	//cpor:host node{i} is Server[{i}]
+	//cpor:event "append to {d}" with term={t} => print "append {d} {t}"
+	//cpor:value role is role[{i}]
+
+Without them, the log has what the model prints. docs/conform.md explains them.`)
+	f, _ := new(conformConfig).define()
+	f.Describe(w)
+	fmt.Fprintln(w, `
+Exit codes: 0 the model has such an execution, 1 it has none, 2 a mistake, 3 no answer
+(a limit, a time-out, an interruption).`)
+}
+
+// conformCommand is `cpor conform`.
+func conformCommand(e *env, args []string) int {
+	c := new(conformConfig)
+	f, complete := c.define()
+	files, err := f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		conformHelp(e.stdout)
+		return ExitPass
+	}
+	if err == nil {
+		err = complete()
+	}
+	switch {
+	case err != nil:
+	case len(files) < 2:
+		err = errors.New("want a model and its log: cpor conform MODEL LOG")
+	case files[0] == "-":
+		err = errors.New("the model must be in a file; only the log can be on standard input")
+	case c.opt.MaxNodes < 1:
+		err = fmt.Errorf("-max-states %d: want at least 1", c.opt.MaxNodes)
+	case c.json && f.Given("color"):
+		err = errors.New("-color is for text, and -json prints JSON; use only one of them")
+	}
+	if err != nil {
+		return e.mistake("conform", "%v (see \"cpor help conform\")", err)
+	}
+	m, err := e.load(&files[0], frontend.Options{Params: c.params})
+	if err != nil {
+		return e.modelError(err)
+	}
+	return c.run(e, m.System, files)
+}
+
+func (c *conformConfig) run(e *env, sys system.System, files []string) int {
+	mistake := func(err error) int { return e.mistake("conform", "%v", err) }
+	from := files[0]
+	if c.mapping != "" {
+		from = c.mapping
+	}
+	source, err := os.ReadFile(from)
+	if err != nil {
+		return mistake(err)
+	}
+	mapping, err := conform.ParseMapping(from, string(source))
+	if err != nil {
+		return mistake(err)
+	}
+	if c.mapping != "" && len(mapping.Events)+len(mapping.Hosts)+len(mapping.Values) == 0 {
+		return mistake(fmt.Errorf(`-map %s: no line begins with "//cpor:"`, from))
+	}
+	execs, err := logs.ReadFiles(files[1:], e.stdin, c.logs)
+	if err != nil {
+		return mistake(err)
+	}
+	if len(execs) > 1 {
+		return mistake(fmt.Errorf("the log has %d executions; want one", len(execs)))
+	}
+	run := execs[0].Computation
+	if c.lost != "" {
+		hosts := strings.Split(c.lost, ",")
+		for _, h := range hosts {
+			if _, ok := run.Process(h); !ok && h != "all" {
+				return mistake(fmt.Errorf("-lost: the log has no host %q; it has %s", h,
+					strings.Join(run.Names(), ", ")))
+			}
+		}
+		c.opt.Lost = func(h string) bool { return hosts[0] == "all" || slices.Contains(hosts, h) }
+	}
+	ctx := e.ctx
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout,
+			fmt.Errorf("-timeout %v has passed", c.timeout))
+		defer cancel()
+	}
+	res, err := conform.Check(ctx, sys, run, mapping, c.opt)
+	if err != nil {
+		return mistake(err)
+	}
+	rec, err := res.Trace.Record(sys)
+	if err != nil {
+		return mistake(err)
+	}
+	r := &conformReport{c, files, run, res, rec, terminal.For(e.stdout, c.color)}
+	if c.json {
+		err = r.writeJSON(e.stdout)
+	} else {
+		err = r.write(e.stdout)
+	}
+	if err == nil && c.trace != "" {
+		err = rec.WriteFile(c.trace)
+	}
+	if err != nil {
+		return mistake(err)
+	}
+	return map[conform.Verdict]int{conform.Accepted: ExitPass, conform.Rejected: ExitViolation,
+		conform.Incomplete: ExitIncomplete}[res.Verdict]
+}
+
+// conformReport is what is printed.
+type conformReport struct {
+	c    *conformConfig
+	file []string
+	run  *computation.Computation
+	*conform.Result
+	rec  *trace.Record
+	page terminal.Page
+}
+
+var conformVerdicts = map[conform.Verdict]string{
+	conform.Accepted:   "the model can do what the log shows",
+	conform.Rejected:   "the model cannot do what the log shows",
+	conform.Incomplete: "no answer",
+}
+
+// event is a place and a text of the log.
+func (r *conformReport) event(ev computation.Event) string {
+	return fmt.Sprintf("%v  %s %s", r.run.Pos(ev.Process, ev.Index), r.run.Name(ev.Process),
+		strings.TrimSpace(r.run.Text(ev.Process, ev.Index)))
+}
+
+func (r *conformReport) write(w io.Writer) error {
+	var b strings.Builder
+	head := conformVerdicts[r.Verdict]
+	if r.Why != "" {
+		head += ": " + r.Why
+	}
+	how := terminal.Bad
+	if r.Verdict == conform.Accepted {
+		how = terminal.Good
+	}
+	fmt.Fprintf(&b, "%s: %s\n", strings.Join(r.file[1:], " "), r.page.Paint(how, head))
+	if r.c.quiet {
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	fmt.Fprintf(&b, "\n  model     %s\n  log       %s, %s", r.file[0],
+		human.Plural(r.run.N(), "host"), human.Plural(r.Events, "event"))
+	if r.Unmapped > 0 {
+		fmt.Fprintf(&b, ", and %d that the mapping does not name", r.Unmapped)
+	}
+	fmt.Fprintf(&b, "\n  followed  %s\n  states    %s\n", human.Count(int64(r.Followed)),
+		human.Count(int64(r.Nodes)))
+	for h, t := range r.Hosts {
+		if t != "" && t != r.run.Name(h) {
+			fmt.Fprintf(&b, "  %s is %s\n", r.run.Name(h), t)
+		}
+	}
+	if r.Verdict != conform.Accepted {
+		r.writeNext(&b)
+		fmt.Fprintf(&b, "\nthe model's execution up to there\n\n")
+	}
+	if _, err := io.WriteString(w, printable(b.String())); err != nil ||
+		r.Verdict == conform.Accepted {
+		return err
+	}
+	return r.rec.WriteTable(w, trace.TableOptions{Width: r.page.Width, Color: r.page.Color,
+		MaxSteps: 20})
+}
+
+// writeNext prints where the log and the model part.
+func (r *conformReport) writeNext(b *strings.Builder) {
+	fmt.Fprintf(b, "\nthe log continues with\n")
+	for _, x := range r.Next {
+		fmt.Fprintf(b, "  %s\n", r.event(x.Event))
+		for _, a := range x.After {
+			fmt.Fprintf(b, "    after %s\n", r.event(a))
+		}
+	}
+	if len(r.Offers) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nthere the model could do\n")
+	for _, o := range r.Offers {
+		does := o.Does
+		if does == "" {
+			does = "nothing"
+		}
+		fmt.Fprintf(b, "  %s: %s\n    at %s: %s\n    but %s\n", o.Thread, does,
+			trace.PosString(o.Pos), o.Text, o.Why)
+	}
+}
+
+// conformJSON is the form of the answer in JSON.
+type conformJSON struct {
+	Verdict  conform.Verdict   `json:"verdict"`
+	Why      string            `json:"why,omitempty"`
+	Model    string            `json:"model"`
+	Logs     []string          `json:"logs"`
+	Events   int               `json:"events"`
+	Unmapped int               `json:"unmapped"`
+	Followed int               `json:"followed"`
+	Cut      map[string]int32  `json:"cut"`
+	Hosts    map[string]string `json:"hosts"`
+	Next     []eventJSON       `json:"next,omitempty"`
+	Offers   []offerJSON       `json:"offers,omitempty"`
+	States   int               `json:"states"`
+	Steps    int               `json:"steps"`
+	Trace    *trace.Record     `json:"trace"`
+}
+
+type eventJSON struct {
+	Host  string      `json:"host"`
+	Index int32       `json:"index"`
+	Event string      `json:"event"`
+	Pos   string      `json:"pos"`
+	After []eventJSON `json:"after,omitempty"`
+}
+
+type offerJSON struct {
+	Thread string `json:"thread"`
+	Host   string `json:"host,omitempty"`
+	Pos    string `json:"pos"`
+	Text   string `json:"text"`
+	Does   string `json:"does,omitempty"`
+	Why    string `json:"why"`
+}
+
+func (r *conformReport) eventJSON(ev computation.Event) eventJSON {
+	return eventJSON{Host: r.run.Name(ev.Process), Index: ev.Index,
+		Event: r.run.Text(ev.Process, ev.Index), Pos: r.run.Pos(ev.Process, ev.Index).String()}
+}
+
+func (r *conformReport) writeJSON(w io.Writer) error {
+	j := conformJSON{Verdict: r.Verdict, Why: r.Why, Model: r.file[0], Logs: r.file[1:],
+		Events: r.Events, Unmapped: r.Unmapped, Followed: r.Followed, Cut: map[string]int32{},
+		Hosts: map[string]string{}, States: r.Nodes, Steps: r.Result.Steps, Trace: r.rec}
+	for h, k := range r.Cut {
+		j.Cut[r.run.Name(h)] = k
+		j.Hosts[r.run.Name(h)] = r.Hosts[h]
+	}
+	for _, x := range r.Next {
+		next := r.eventJSON(x.Event)
+		for _, a := range x.After {
+			next.After = append(next.After, r.eventJSON(a))
+		}
+		j.Next = append(j.Next, next)
+	}
+	for _, o := range r.Offers {
+		j.Offers = append(j.Offers, offerJSON{o.Thread, o.Host, trace.PosString(o.Pos), o.Text,
+			o.Does, o.Why})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(j)
+}

@@ -1,0 +1,102 @@
+package conform_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"cpor/conform"
+	"cpor/system"
+)
+
+// walk records the prints of a random execution until there are n, with the clocks that its
+// accesses give.
+func walk(r *rand.Rand, sys system.System, n int) []logged {
+	m := told(sys)
+	type clock = map[string]int
+	threads, writes, reads := map[int]clock{}, map[system.Loc]clock{}, map[system.Loc]clock{}
+	join := func(to, from clock) {
+		for h, k := range from {
+			to[h] = max(to[h], k)
+		}
+	}
+	var out []logged
+	for idle := 0; len(out) < n && idle < 1000; idle++ {
+		t := r.IntN(m.NumThreads())
+		alts := []uint64{0}
+		mark := m.Mark()
+		o := m.Step(t, 0)
+		if o.Kind != system.Moved {
+			continue
+		}
+		for next := o.Next; next != 0; {
+			m.Rewind(mark)
+			alts = append(alts, next)
+			next = m.Step(t, next).Next
+		}
+		m.Rewind(mark)
+		m.Step(t, alts[r.IntN(len(alts))])
+		idle = 0
+		c := threads[t]
+		if c == nil {
+			c = clock{}
+			threads[t] = c
+		}
+		for _, a := range m.Accesses() {
+			join(c, writes[a.Loc])
+			if a.Write {
+				join(c, reads[a.Loc])
+			}
+		}
+		for _, d := range m.Capabilities().Narrating.Story().Deeds {
+			if d.Kind == system.Print {
+				c[m.ThreadName(t)]++
+				now := clock{}
+				join(now, c)
+				out = append(out, logged{seen{m.ThreadName(t), strings.TrimSpace(d.Value), ""},
+					now})
+			}
+		}
+		for _, a := range m.Accesses() {
+			of := reads
+			if a.Write {
+				of = writes
+			}
+			if of[a.Loc] == nil {
+				of[a.Loc] = clock{}
+			}
+			join(of[a.Loc], c)
+		}
+	}
+	return out
+}
+
+// BenchmarkLog follows a log of 100,000 events of five servers that elect leaders and replicate
+// entries.
+func BenchmarkLog(b *testing.B) {
+	source, err := os.ReadFile("testdata/replicate.model")
+	if err != nil {
+		b.Fatal(err)
+	}
+	sys := load(b, string(source))
+	log := walk(rand.New(rand.NewPCG(1, 1)), sys, 100_000)
+	names := map[string]string{}
+	for _, e := range log {
+		names[e.thread] = e.thread
+	}
+	c := read(b, write(log, names, false))
+	mapping, err := conform.ParseMapping("replicate.model", string(source))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		res, err := conform.Check(b.Context(), sys, c, mapping, conform.Options{})
+		if err != nil || res.Verdict != conform.Accepted {
+			b.Fatal(err, fmt.Sprintf("%+v", res))
+		}
+		b.ReportMetric(float64(res.Nodes), "nodes")
+		b.ReportMetric(float64(res.Steps), "steps")
+	}
+}

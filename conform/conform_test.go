@@ -1,0 +1,432 @@
+package conform_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"cpor/conform"
+	"cpor/detect/computation"
+	"cpor/detect/logs"
+	"cpor/frontend"
+	_ "cpor/frontend/model"
+	"cpor/system"
+	"cpor/testkit/sample"
+)
+
+// generated is a small model whose threads print after some of their steps.
+func generated(r *rand.Rand, values bool) string {
+	var b strings.Builder
+	if values {
+		b.WriteString("//cpor:value x is x\n")
+	}
+	b.WriteString("var x, y int\nvar c chan(2) int\nmutex m\n")
+	threads := 2 + r.IntN(2)
+	for t := range threads {
+		fmt.Fprintf(&b, "thread T%d() {\n", t)
+		for range 1 + r.IntN(5-threads) {
+			step := []string{"x = %d", "y = %d", "atomic { x += %d }", "await(x != %d)",
+				"select { case c <- %d: default: }",
+				"select { case v := <-c: y = v + %d\n default: }",
+				"x = choose(0, %d)", "choose { case: y = %d\n case: skip }", "skip // %d",
+				"lock(m)\n y = %d\n unlock(m)", "for i := range 2 { y = i + %d }"}[r.IntN(11)]
+			fmt.Fprintf(&b, step+"\n", r.IntN(3))
+			if r.IntN(3) > 0 {
+				fmt.Fprintf(&b, "print(%q%s)\n", []string{"a", "b", "c"}[r.IntN(3)],
+					[]string{"", ", x"}[r.IntN(8)/7])
+			}
+		}
+		b.WriteString("}\n")
+	}
+	b.WriteString("init {\n")
+	for t := range threads {
+		fmt.Fprintf(&b, "go T%d()\n", t)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func load(t testing.TB, source string) system.System {
+	t.Helper()
+	p, err := frontend.Read("test.model", strings.NewReader(source), frontend.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, source)
+	}
+	return p.System
+}
+
+// seen is a visible event of an execution.
+type seen struct {
+	thread, text, x string
+}
+
+// executions calls visit with the visible events of each execution, and of each prefix of one, as
+// often as it comes; without any reduction or store. It stops when visit returns false.
+func executions(m system.Machine, done []seen, visit func([]seen) bool) bool {
+	if !visit(done) {
+		return false
+	}
+	mark := m.Mark()
+	for t := range m.NumThreads() {
+		for alt, more := uint64(0), true; more; {
+			out := m.Step(t, alt)
+			if out.Kind != system.Moved {
+				break
+			}
+			next := done
+			for _, d := range m.Capabilities().Narrating.Story().Deeds {
+				if d.Kind == system.Print {
+					x := ""
+					for _, b := range m.Capabilities().Showing.Variables() {
+						if b.Name == "x" {
+							x = b.Value
+						}
+					}
+					next = append(next[:len(next):len(next)], seen{m.ThreadName(t),
+						strings.TrimSpace(d.Value), x})
+				}
+			}
+			if !executions(m, next, visit) {
+				return false
+			}
+			m.Rewind(mark)
+			alt, more = out.Next, out.Next != 0
+		}
+	}
+	return true
+}
+
+func told(sys system.System) system.Machine {
+	m := sys.NewMachine()
+	m.Load(sys.Initial()[0])
+	m.Track(true)
+	m.Capabilities().Narrating.Narrate(true)
+	return m
+}
+
+// logged is an event of a log: what was seen, and what it is behind.
+type logged struct {
+	seen
+	clock map[string]int
+}
+
+// record returns a log of a random execution: each event is behind a few of those before it.
+func record(r *rand.Rand, sys system.System) []logged {
+	m := told(sys)
+	var all [][]seen
+	executions(m, nil, func(s []seen) bool {
+		all = append(all, s)
+		return len(all) < 20_000
+	})
+	var out []logged
+	clocks := map[string]map[string]int{}
+	for _, s := range all[r.IntN(len(all))] {
+		c := map[string]int{}
+		join := func(d map[string]int) {
+			for h, k := range d {
+				c[h] = max(c[h], k)
+			}
+		}
+		join(clocks[s.thread])
+		for _, e := range out {
+			if r.IntN(4) == 0 {
+				join(e.clock)
+			}
+		}
+		c[s.thread]++
+		clocks[s.thread] = c
+		out = append(out, logged{s, c})
+	}
+	return out
+}
+
+// mutate changes one event of a log.
+func mutate(r *rand.Rand, log []logged) {
+	i := r.IntN(len(log))
+	switch r.IntN(4) {
+	case 0:
+		log[i].text = "z"
+	case 1:
+		log[i].text = []string{"a", "b", "c"}[r.IntN(3)]
+	case 2:
+		log[i].x = fmt.Sprint(r.IntN(4))
+	case 3: // exchange it with another of its host
+		j := r.IntN(len(log))
+		if log[i].thread == log[j].thread {
+			log[i].seen, log[j].seen = log[j].seen, log[i].seen
+		}
+	}
+}
+
+// fits decides by the definition: an execution has the events of each host in their order, and no
+// event before one that it is behind.
+func fits(sys system.System, log []logged, values bool) bool {
+	byHost := map[string][]logged{}
+	for _, e := range log {
+		byHost[e.thread] = append(byHost[e.thread], e)
+	}
+	found := false
+	executions(told(sys), nil, func(s []seen) bool {
+		if len(s) != len(log) {
+			return true
+		}
+		count := map[string]int{}
+		for _, x := range s {
+			i := count[x.thread]
+			if i >= len(byHost[x.thread]) {
+				return true
+			}
+			e := byHost[x.thread][i]
+			if e.text != x.text || values && e.x != "" && e.x != x.x {
+				return true
+			}
+			for h, k := range e.clock {
+				if h != x.thread && count[h] < k {
+					return true
+				}
+			}
+			count[x.thread]++
+		}
+		found = true
+		return false
+	})
+	return found
+}
+
+func write(log []logged, names map[string]string, values bool) string {
+	var b strings.Builder
+	for _, e := range log {
+		var c []string
+		for h, k := range e.clock {
+			c = append(c, fmt.Sprintf("%q:%d", names[h], k))
+		}
+		slices.Sort(c)
+		vars := ""
+		if values && e.x != "" {
+			vars = fmt.Sprintf(`,"vars":{"x":%s}`, e.x)
+		} else if values {
+			vars = `,"vars":{"x":null}`
+		}
+		fmt.Fprintf(&b, `{"host":%q,"clock":{%s},"event":%q%s}`+"\n", names[e.thread],
+			strings.Join(c, ","), e.text, vars)
+	}
+	return b.String()
+}
+
+func read(t testing.TB, log string) *computation.Computation {
+	t.Helper()
+	x, err := logs.Read([]logs.Input{{Name: "log", Data: []byte(log)}}, logs.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	return x[0].Computation
+}
+
+// compared is what came of a generated model and log.
+type compared struct {
+	diff    string // what the search got wrong; empty if nothing
+	verdict conform.Verdict
+	saved   int // nodes that the reduction saved
+}
+
+// compare compares the search, with and without its reduction, with the definition on a generated
+// model and a log: of one of its executions, or with a change.
+func compare(t *testing.T, seed uint64) (out compared) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	values := r.IntN(2) == 0
+	source := generated(r, values)
+	sys := load(t, source)
+	log := record(r, sys)
+	if len(log) == 0 {
+		return out
+	}
+	names := map[string]string{"T0[0]": "T0[0]", "T1[0]": "T1[0]", "T2[0]": "T2[0]"}
+	unnamed := r.IntN(3) == 0
+	if unnamed { // the names of the hosts say nothing
+		names = map[string]string{"T0[0]": "h1", "T1[0]": "h2", "T2[0]": "h0"}
+	}
+	if values {
+		for i := range log {
+			if r.IntN(3) == 0 {
+				log[i].x = ""
+			}
+		}
+	}
+	mutated := r.IntN(2) == 0
+	if mutated {
+		mutate(r, log)
+	}
+	want := fits(sys, log, values)
+	if !mutated && !want {
+		t.Fatalf("seed %d: the oracle refuses a recorded execution", seed)
+	}
+	mapping, err := conform.ParseMapping("test.model", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := write(log, names, values)
+	c := read(t, text)
+	for _, full := range []bool{false, true} {
+		res, err := conform.Check(t.Context(), sys, c, mapping, conform.Options{NoReduction: full})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Other threads may play the hosts than those that were recorded.
+		if got := res.Verdict == conform.Accepted; got != want && (want || !unnamed) {
+			out.diff = fmt.Sprintf("seed %d, full %v: %v, want accepted: %v\n%s\n%s\n%+v", seed, full,
+				res.Verdict, want, source, text, res)
+		}
+		out.verdict = res.Verdict
+		out.saved = res.Nodes - out.saved
+		if err := res.Trace.Replay(sys); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	return out
+}
+
+// A silent loop that touches what nobody else does, beside the thread of the log.
+const (
+	silentLoop = `var x int
+thread Loop() { for { skip } }
+thread Log() {
+	x = 1
+	print("one")
+	x = 2
+	print("two")
+}
+init { go Loop(); go Log() }`
+	silentLog = `{"host":"Log[0]","clock":{"Log[0]":1},"event":"one"}
+{"host":"Log[0]","clock":{"Log[0]":2},"event":"two"}`
+)
+
+// followed reports whether a model accepts a log.
+func followed(t *testing.T, source, log string) bool {
+	mapping, err := conform.ParseMapping("test.model", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := conform.Check(t.Context(), load(t, source), read(t, log), mapping,
+		conform.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Verdict == conform.Accepted
+}
+
+// TestSilentLoop holds that a silent loop keeps nobody from moving.
+func TestSilentLoop(t *testing.T) {
+	if !followed(t, silentLoop, silentLog) {
+		t.Error("the log is refused")
+	}
+}
+
+// TestMapping tries the lines of a mapping, right and wrong.
+func TestMapping(t *testing.T) {
+	const model = "var x int\nvar c [2]chan(1) int\n" +
+		"thread P(i int) { c[i] <- i + 5\n x = i + 1\n print(\"p\", i) }\ninit { go P(1); go P(0) }"
+	for _, c := range []struct {
+		name, mapping, log string
+		want               string // accepted, or a part of the error
+	}{
+		{"prints", "", `{"host":"P[1]","clock":{"P[1]":1},"event":"p 0"}`, "accepted"},
+		{"nobody's name", "", `{"host":"h","clock":{"h":1},"event":"p 1"}`, "accepted"},
+		{"another text", "", `{"host":"h","clock":{"h":1},"event":"q"}`, "rejected"},
+		{"a name twice", `//cpor:event "did {i}" => print "p {i}"`,
+			`{"host":"h","clock":{"h":1},"event":"did 1"}`, "accepted"},
+		{"another value", `//cpor:event "did {i}" => print "p {i}"`,
+			`{"host":"h","clock":{"h":1},"event":"did 2"}`, "rejected"},
+		{"any value", `//cpor:event "did {_}" => print "p {i}"`,
+			`{"host":"h","clock":{"h":1},"event":"did 2"}`, "accepted"},
+		{"a message", `//cpor:event "sends" with v={m} => send "{m}" to "c[{i}]"`,
+			`{"host":"h","clock":{"h":1},"event":"sends","vars":{"v":6}}`, "accepted"},
+		{"another message", `//cpor:event "sends" with v={m} => send "{m}" to "c[0]"`,
+			`{"host":"h","clock":{"h":1},"event":"sends","vars":{"v":6}}`, "rejected"},
+		{"a host", "//cpor:host n{i} is P[{i}]\n" + `//cpor:event "a" => print "p {i}"`,
+			`{"host":"n1","clock":{"n1":1},"event":"a"}`, "rejected"}, // P[1] prints p 0
+		{"a value", "//cpor:value x is x\n" + `//cpor:event "a" => print "p {_}"`,
+			`{"host":"h","clock":{"h":1},"event":"a","vars":{"x":2}}`, "accepted"},
+		{"no value", "//cpor:value x is x\n" + `//cpor:event "a" => print "p {_}"`,
+			`{"host":"h","clock":{"h":1},"event":"a","vars":{"x":3}}`, "rejected"},
+		{"nothing mapped", `//cpor:event "a" => print "p {_}"`,
+			`{"host":"h","clock":{"h":1},"event":"b"}`, "none of the 1 events"},
+		{"unknown", "//cpor:evnt x", "", "//cpor:evnt is unknown: want event, host or value"},
+		{"no arrow", `//cpor:event "x"`, "", "want event"},
+		{"no quotes", `//cpor:event x => print "y"`, "", "x is not a text in quotation marks"},
+		{"no verb", `//cpor:event "x" => says "y"`, "", `"says": want event`},
+		{"no is", `//cpor:host x`, "", "want host NAME is THREAD"},
+		{"no variable", `//cpor:value x`, "", "want value NAME is VARIABLE"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			source := c.mapping + "\n" + model
+			mapping, err := conform.ParseMapping("test.model", source)
+			var res *conform.Result
+			if err == nil {
+				res, err = conform.Check(t.Context(), load(t, source), read(t, c.log), mapping,
+					conform.Options{Lost: func(string) bool { return true }})
+			}
+			switch {
+			case err != nil && !strings.Contains(err.Error(), c.want):
+				t.Errorf("%v, want %s", err, c.want)
+			case err == nil && string(res.Verdict) != c.want:
+				t.Errorf("%v, want %s", res.Verdict, c.want)
+			}
+		})
+	}
+}
+
+// TestPlace holds that a changed event is where the log and the model part, or next to it, in nine
+// of ten logs.
+func TestPlace(t *testing.T) {
+	source, err := os.ReadFile("testdata/replicate.model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := load(t, string(source))
+	mapping := &conform.Mapping{}
+	near, n := 0, sample.Of(1, 3, 50)
+	for seed := range uint64(n) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		log := walk(r, sys, 40)
+		names := map[string]string{}
+		for _, e := range log {
+			names[e.thread] = e.thread
+		}
+		at := r.IntN(len(log))
+		log[at].text += "0" // a message of another term, or to somebody else
+		c := read(t, write(log, names, false))
+		res, err := conform.Check(t.Context(), sys, c, mapping,
+			conform.Options{MaxNodes: 10_000})
+		if err != nil || res.Verdict == conform.Accepted {
+			t.Fatalf("seed %d: %v %+v", seed, err, res)
+		}
+		h, _ := c.Process(log[at].thread)
+		k := int32(log[at].clock[log[at].thread])
+		if d := k - 1 - res.Cut[h]; d >= -1 && d <= 1 {
+			near++
+		}
+	}
+	if near < n*9/10 && n >= 10 {
+		t.Errorf("%d of %d mutations were found in their place", near, n)
+	}
+}
+
+func TestBruteForce(t *testing.T) {
+	n := sample.Of[uint64](30, 100, 2000)
+	count := map[conform.Verdict]uint64{}
+	saved := 0
+	for seed := range n {
+		c := compare(t, seed)
+		if c.diff != "" {
+			t.Fatal(c.diff)
+		}
+		count[c.verdict]++
+		saved += c.saved
+	}
+	if count[conform.Accepted] < n/4 || count[conform.Rejected] < n/10 || saved < int(n)/2 {
+		t.Errorf("verdicts %v, %d nodes saved: too few to compare", count, saved)
+	}
+}

@@ -1,0 +1,248 @@
+package conform
+
+import (
+	"slices"
+
+	"cpor/detect/computation"
+	"cpor/system"
+	"cpor/testkit/sabotage"
+	"cpor/trace"
+)
+
+// What a thread plays besides a host of the log.
+const (
+	undecided int32 = -1 - iota // nobody has said, so its first event decides
+	nobody                      // no host: what it does is silent
+	unlogged                    // a host that the log does not have
+)
+
+// roles knows which host a thread plays by its name.
+type roles struct {
+	mapping *Mapping
+	c       *computation.Computation
+	byName  map[string]int32
+	open    []int32 // the hosts that no rule names
+	shared  []bool  // by host: several threads can play it
+	same    bool    // there are no rules, and hosts are called as threads
+}
+
+// newRoles knows the roles of a system's threads; m is in an initial state.
+func newRoles(mp *Mapping, c *computation.Computation, m system.Machine) *roles {
+	r := &roles{mapping: mp, c: c, byName: map[string]int32{}, shared: make([]bool, c.N())}
+	for t := range m.NumThreads() {
+		if _, ok := c.Process(m.ThreadName(t)); ok && len(mp.Hosts) == 0 {
+			r.same = true
+			return r
+		}
+	}
+hosts:
+	for h := range c.N() {
+		for i := range mp.Hosts {
+			if names, ok := mp.Hosts[i].Host.match(c.Name(h), nil); ok {
+				r.shared[h] = mp.Hosts[i].several(names)
+				continue hosts
+			}
+		}
+		r.open = append(r.open, int32(h))
+	}
+	return r
+}
+
+// several reports whether more than one thread can play a host whose name has these names.
+func (r *HostRule) several(names binding) bool {
+	_, filled := r.Threads[0].fill(names)
+	return len(r.Threads) > 1 || !filled
+}
+
+// of returns the host that a thread of this name plays.
+func (r *roles) of(thread string) int32 {
+	h, ok := r.byName[thread]
+	if !ok {
+		h = r.find(thread)
+		r.byName[thread] = h
+	}
+	return h
+}
+
+func (r *roles) find(thread string) int32 {
+	if r.same {
+		if h, ok := r.c.Process(thread); ok {
+			return int32(h)
+		}
+		return unlogged
+	}
+	for i := range r.mapping.Hosts {
+		rule := &r.mapping.Hosts[i]
+		for _, p := range rule.Threads {
+			b, ok := p.match(thread, nil)
+			if !ok {
+				continue
+			}
+			if host, ok := rule.Host.fill(b); ok {
+				if h, ok := r.c.Process(host); ok {
+					return int32(h)
+				}
+			}
+			return unlogged
+		}
+	}
+	if len(r.open) == 0 {
+		return nobody
+	}
+	return undecided
+}
+
+// expand appends the moves of the present node: those of all threads, or, if single, those of one
+// that stand for all (package comment). It begins with thread last.
+func (s *search) expand(moves []move, last int) (_ []move, single bool) {
+	n := s.m.NumThreads()
+	visible := 0
+	for i := range n {
+		t := (last + i) % n
+		if s.obs.Has(t) {
+			continue
+		}
+		from := len(moves)
+		var p probe
+		moves, p = s.probe(moves, t)
+		if p.alone && len(moves) > from {
+			return append(moves[:0], moves[from:]...), true
+		}
+		if p.alone && s.expects(t) {
+			// It can never move again, and the log has more of its host.
+			return moves[:0], false
+		}
+		if p.visible { // first: a log is followed rather than explored
+			moved := slices.Clone(moves[from:])
+			copy(moves[visible+len(moved):], moves[visible:from])
+			copy(moves[visible:], moved)
+			visible += len(moved)
+		}
+	}
+	return moves, false
+}
+
+// expects reports whether the log has more events of a host that only thread t plays.
+func (s *search) expects(t int) bool {
+	h := s.plays(t)
+	return h >= 0 && !s.roles.shared[h] && int(s.cut[h]) < len(s.hosts[h])
+}
+
+// all appends the moves of all threads but one.
+func (s *search) all(moves []move, last, but int) []move {
+	n := s.m.NumThreads()
+	for i := range n {
+		if t := (last + i) % n; t != but && !s.obs.Has(t) {
+			moves, _ = s.probe(moves, t)
+		}
+	}
+	return moves
+}
+
+// probe is what is known of a thread's next transition.
+type probe struct {
+	alone   bool // its moves stand for all moves
+	visible bool // one of them shows an event
+}
+
+// probe appends the moves of a thread that the log permits.
+func (s *search) probe(moves []move, t int) ([]move, probe) {
+	p := probe{alone: s.futures != nil}
+	mark := s.m.Mark()
+	for alt, more := uint64(0), true; more; {
+		s.steps++
+		s.deeds = s.deeds[:0]
+		out := s.m.Step(t, alt)
+		if out.Kind != system.Moved {
+			return moves, probe{}
+		}
+		story := s.story.Story()
+		s.deeds = s.mapping.visible(s.deeds, &story, t)
+		if p.alone && (out.Created || out.Violation != nil || !s.independent(t)) {
+			p.alone = false
+		}
+		moves = s.permitted(moves, trace.Step{Thread: t, Alt: alt}, &p)
+		s.m.Rewind(mark)
+		alt, more = out.Next, out.Next != 0
+	}
+	return moves, p
+}
+
+// permitted appends the moves that the step which was just executed and has s.deeds can be.
+func (s *search) permitted(moves []move, st trace.Step, p *probe) []move {
+	taken := make([]int32, 0, 4) // the hosts of the deeds before
+	defer func() {
+		for _, h := range taken {
+			s.cut[h]--
+		}
+	}()
+	for i := range s.deeds {
+		d := &s.deeds[i]
+		h := s.plays(d.thread)
+		if h == undecided {
+			p.alone, p.visible = false, true
+			for _, h := range s.roles.open {
+				if s.player[h] < 0 {
+					if shown, _ := s.fits(d, h); shown {
+						moves = append(moves, move{st, h})
+					}
+				}
+			}
+			return moves
+		}
+		if h >= 0 && (s.roles.shared[h] || d.thread != st.Thread) {
+			p.alone = false
+		}
+		shown, ok := s.fits(d, h)
+		if !ok {
+			if h >= 0 && p.alone && int(s.cut[h]) < len(s.hosts[h]) {
+				// It may fit once other hosts have advanced, unless it never will.
+				e := &s.hosts[h][s.cut[h]]
+				p.alone = len(e.values) == 0 && e.matches(s.m, d) != nil ||
+					sabotage.Is("conform/pending")
+			}
+			return moves
+		}
+		if shown {
+			p.visible = true
+			p.alone = p.alone && len(s.hosts[h][s.cut[h]].values) == 0
+			s.cut[h]++
+			taken = append(taken, h)
+		}
+	}
+	return append(moves, move{st, -1})
+}
+
+// independent reports whether the accesses of the last step conflict with nothing that another
+// thread may ever do, and the log shows none of the variables.
+func (s *search) independent(t int) bool {
+	for _, a := range s.m.Accesses() {
+		if a.Write && s.shown(a.Loc) && !sabotage.Is("conform/shown") {
+			return false
+		}
+		for u := range s.m.NumThreads() {
+			if u == t || s.obs.Has(u) {
+				continue
+			}
+			f := s.futures.Future(u)
+			if f.MayWrite(a.Loc) && !sabotage.Is("conform/writes") ||
+				a.Write && f.MayRead(a.Loc) && !sabotage.Is("conform/reads") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// shown reports whether the log shows the values of a location.
+func (s *search) shown(l system.Loc) bool {
+	if len(s.mapping.Values) == 0 {
+		return false
+	}
+	v, ok := s.shows[l]
+	if !ok {
+		v = s.mapping.shows(s.m.LocName(l))
+		s.shows[l] = v
+	}
+	return v
+}
