@@ -22,7 +22,7 @@ import (
 // A statement is `sender -> receiver`, with a regular expression for the text of the sending
 // event and, after a slash, one for the receiving event, or `host: "regexp"` for an event of one
 // host. Semicolons or line ends separate statements. Hosts are named as in the log, or bound by
-// exists, each to another host.
+// exists, each to a different host.
 type MessageChart struct {
 	text       string
 	variables  []string
@@ -209,16 +209,6 @@ func (p *chartParser) pattern() *regexp.Regexp {
 // The error is about the chart: an unknown host.
 func FindChart(ctx context.Context, c *computation.Computation, m *MessageChart,
 	opt Options) (*Result, error) {
-	r := &run{ctx: ctx, opt: &opt, res: &Result{Modality: Chart, Algorithm: "chart",
-		LatticeBound: 1}}
-	for i := range c.N() {
-		r.res.LatticeBound *= float64(c.States(i))
-	}
-	stop := context.AfterFunc(ctx, r.timeout)
-	defer stop()
-	if ctx.Err() != nil {
-		r.timeout()
-	}
 	bound := map[string]int{}
 	for _, st := range m.statements {
 		for _, h := range []string{st.from, st.to} {
@@ -234,12 +224,13 @@ func FindChart(ctx context.Context, c *computation.Computation, m *MessageChart,
 			}
 		}
 	}
-	f := &chartSearch{r: r, c: c, m: m, hosts: bound, pairs: map[[2]int][]pair{}}
-	f.bind(0)
-	r.add(&f.tally)
-	r.res.Stats = r.stats()
-	r.res.Reason, r.res.Exhaustive = r.why, r.why == ""
-	return r.res, verifyRun(c, r.res)
+	return ask(ctx, c, nil, Chart, opt, func(r *run) error {
+		r.res.Algorithm = "chart"
+		f := &chartSearch{r: r, c: c, m: m, hosts: bound, pairs: map[[2]int][]pair{}}
+		f.bind(0)
+		r.add(&f.tally)
+		return nil
+	})
 }
 
 // pair is a message: the index of its sending and of its receiving event.
@@ -329,6 +320,7 @@ func (f *chartSearch) from(k int, at computation.Cut) bool {
 		}
 	}
 	f.dead[key] = true
+	f.r.bytes.Add(int64(len(key)))
 	return false
 }
 

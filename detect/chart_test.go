@@ -89,7 +89,8 @@ func randomChart(rng *rand.Rand, n int) string {
 	for range rng.IntN(4) + 1 {
 		a, b := rng.IntN(len(names)), rng.IntN(len(names))
 		if a == b {
-			lines = append(lines, names[a]+`: "`+[]string{"send", "receive", "step", "."}[rng.IntN(4)]+`"`)
+			text := []string{"send", "receive", "step", "."}[rng.IntN(4)]
+			lines = append(lines, fmt.Sprintf("%s: %q", names[a], text))
 			continue
 		}
 		line := names[a] + " -> " + names[b]

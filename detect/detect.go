@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,6 +52,8 @@ func Algorithms(m Modality) []string {
 		return []string{Auto, PSDef, GargWaldecker, Lattice}
 	case Pattern:
 		return []string{Auto, Slice, Search}
+	case Chart:
+		return []string{Auto}
 	}
 	return []string{Auto, Interval, PSPoss, GargWaldecker, Lattice}
 }
@@ -151,11 +154,21 @@ var ErrNotSliceable = errors.New("slice needs 1-local predicates, without joint 
 // a search that ctx or a limit stops returns a Result that is not Exhaustive.
 func Detect(ctx context.Context, c *computation.Computation, n *predicate.Node, m Modality,
 	opt Options) (*Result, error) {
+	return ask(ctx, c, n, m, opt, func(r *run) error { return r.detect(c, n, m) })
+}
+
+// ask runs a search and verifies its evidence. n is nil for a chart.
+func ask(ctx context.Context, c *computation.Computation, n *predicate.Node, m Modality,
+	opt Options, search func(r *run) error) (*Result, error) {
 	if opt.Workers <= 0 {
 		opt.Workers = runtime.GOMAXPROCS(0)
 	}
 	if opt.Algorithm == "" {
 		opt.Algorithm = Auto
+	}
+	if !slices.Contains(Algorithms(m), opt.Algorithm) {
+		return nil, fmt.Errorf("there is no algorithm %q for %v; there are %v", opt.Algorithm, m,
+			Algorithms(m))
 	}
 	r := &run{ctx: ctx, opt: &opt, res: &Result{Modality: m, Algorithm: opt.Algorithm,
 		LatticeBound: 1}}
@@ -169,7 +182,7 @@ func Detect(ctx context.Context, c *computation.Computation, n *predicate.Node, 
 	if ctx.Err() != nil {
 		r.timeout()
 	}
-	err := r.detect(c, n, m)
+	err := search(r)
 	stop()
 	stopProgress()
 	if err != nil {
@@ -178,12 +191,7 @@ func Detect(ctx context.Context, c *computation.Computation, n *predicate.Node, 
 	r.res.Stats = r.stats()
 	r.res.Reason = r.why
 	r.res.Exhaustive = r.why == ""
-	if m == Pattern {
-		err = verifyRun(c, r.res)
-	} else {
-		err = verify(c, n, r.res)
-	}
-	if err != nil {
+	if err := errors.Join(verify(c, n, r.res), verifyRun(c, r.res)); err != nil {
 		return nil, err
 	}
 	return r.res, nil
@@ -317,14 +325,6 @@ func (r *run) flush(t *tally) {
 }
 
 func (r *run) detect(c *computation.Computation, n *predicate.Node, m Modality) error {
-	known := false
-	for _, a := range Algorithms(m) {
-		known = known || a == r.opt.Algorithm
-	}
-	if !known {
-		return fmt.Errorf("there is no algorithm %q for %v; there are %v", r.opt.Algorithm, m,
-			Algorithms(m))
-	}
 	switch m {
 	case Def:
 		r.def(c, n)
@@ -336,10 +336,7 @@ func (r *run) detect(c *computation.Computation, n *predicate.Node, m Modality) 
 	default:
 		r.poss(c, n)
 	}
-	if r.bug != nil {
-		return r.bug
-	}
-	return nil
+	return r.bug
 }
 
 func (r *run) poss(c *computation.Computation, n *predicate.Node) {

@@ -7,8 +7,8 @@ import (
 
 // sat reports whether the formula holds in the current state, which it leaves as it is.
 //
-// EF, EG and avoid are searched depth-first. What a state was found to satisfy is kept, so each
-// is searched once for each of them, and states that the search does not reach are never built.
+// EF, EG and avoid are searched depth-first. The search keeps what it found out about a state, so
+// it visits each state once for each of these operators, and builds only the states it reaches.
 func (t *pattern) sat(f *formula) bool {
 	if f.boxed {
 		return inside(f.boxes, t.d.s)
@@ -117,7 +117,7 @@ func (t *pattern) note(f *formula, set *keySet, extra []int64) {
 }
 
 // enter looks at the current state: done says that a path ends here, todo which processes to
-// move otherwise, none if no path goes on from here.
+// move otherwise, none if no path continues from here.
 func (t *pattern) enter(f *formula, extra []int64) (done bool, todo []int32) {
 	key := t.fill(extra)
 	if f.no.has(key) {
@@ -174,7 +174,7 @@ func (t *pattern) enabled() []int32 {
 
 // monitor returns what an operator remembers in the current state: with a bound, the events
 // that are left; for avoid, how many events ago each part of the sequence was last reached, 0
-// if that does not matter, and -1 if it was not or is too long ago.
+// if that does not matter, and -1 if it was not reached or that is too long ago.
 //
 // A later occurrence of a part is as good as an earlier one for all that follows, so the last
 // one is enough.
@@ -222,8 +222,8 @@ func (t *pattern) reached(f *formula, ages []int64) []int64 {
 	return ages
 }
 
-// towards returns a persistent set for EF f in a state that does not satisfy f: transitions one
-// of which is in every path to a state that does. It is empty if there is none.
+// towards returns a persistent set for EF f in a state that does not satisfy f: each path to a
+// state that does contains one of its transitions. It is empty if there is no such path.
 //
 // Proof. need returns processes of which at least one moves on every such path. Let i be one
 // of them on the path. Its next transition is on the path, and so is each one that it depends
@@ -267,7 +267,7 @@ func (t *pattern) need(f *formula) (procs []int, known bool) {
 	case and:
 		for _, k := range f.kids {
 			if known && !k.pure && !k.boxed || t.sat(k) {
-				continue // looking at it may cost more than it saves
+				continue // to evaluate it may cost more than it saves
 			}
 			if p, ok := t.need(k); ok && (!known || len(p) < len(procs)) {
 				procs, known = p, true
@@ -374,7 +374,7 @@ func (w *writer) along(f *formula) {
 }
 
 // walk goes through states that satisfy a boxed EF or EG: one of the enabled transitions always
-// leads to another, until what is looked for holds.
+// leads to another one, until the operand of EF holds or the computation ends.
 func (w *writer) walk(f *formula) {
 	t := w.t
 	for {

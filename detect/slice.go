@@ -11,18 +11,18 @@ package detect
 // and their meet. Therefore it has a greatest cut W and
 //
 //	EF B = the cuts below W,
-//	AG B = the cuts from which each process has only allowed local states to come,
-//	EG B = the cuts of B above m, where m is what is left when, from the final cut down, any
-//	       event is taken away that leaves a cut of B, until there is none.
+//	AG B = the cuts from which on each process has only allowed local states,
+//	EG B = the cuts of B above m, which one reaches from the final cut, if that is in B, by
+//	       removing one event after the other, within B, until that is no longer possible.
 //
 // AG: for each local state k of process i not before the cut c, the join of c with the clock
 // of k is a cut after c whose local state of i is k.
 //
 // EG: if c is in B and above m, join c with each cut on the way down, read upwards: these are
-// cuts of B from c to the final one, and each has at most one event more than the one before.
+// cuts of B from c to the final one, and each has at most one event more than its predecessor.
 // Conversely, let a path from c to the final cut stay in B. Meet its cuts with m: these are cuts
 // of B from the meet of c and m up to m, by at most one event each. If m is not below c, the
-// last step that is one comes from a cut of B that m could have gone down to.
+// last event on the way could have been removed from m.
 //
 // All three are boxes again, and so are intersections. A union of boxes is a list of them; EF
 // distributes over it, AG and EG do not, unless their operand is a single box. The complement
@@ -149,7 +149,7 @@ func (b box) meet(c box) box {
 	return out
 }
 
-// only returns the process that alone the box restricts, -1 for none or several.
+// only returns the only process that the box restricts, -1 for none or several.
 func (b box) only() int {
 	i := -1
 	for j := range b {

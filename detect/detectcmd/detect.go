@@ -107,7 +107,8 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.StringVar(&f.svg, "svg", "", "write a space-time diagram with the cut to `FILE`")
 	f.StringVar(&f.shiviz, "shiviz", "", "write the log with the cut marked to `FILE`, for ShiViz")
 	f.IntVar(&f.steps, "steps", 20, "print the last `n` events of the linearization or "+
-		"observation; 0 is all of them")
+		"observation, or as many around the points that matter to a pattern or chart; "+
+		"0 is all of them")
 	f.Int64Var(&f.count, "count", 100_000, "count the consistent global states if they are at "+
 		"most `n`")
 	f.Var(&f.color, "color", terminal.Usage)
@@ -118,6 +119,9 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	}
 	if !f.question(questions) {
 		return f.mistake("want one of -poss EXPR, -def EXPR, -pattern EXPR and -chart CHART")
+	}
+	if name := f.idle(); name != "" {
+		return f.mistake("-%s has no effect with -%v", name, f.modality)
 	}
 	if f.json && f.Given("color") {
 		return f.mistake("-color is for text, and -json prints JSON; use only one of them")
@@ -152,7 +156,24 @@ func (f *detectFlags) question(texts [len(modalities)]string) bool {
 	return given == 1
 }
 
-// parseQuestion reads the predicate or pattern; it is `true` with a chart, which is kept apart.
+// idle returns a flag that was given and has no effect on the answer to the question, "" for none.
+func (f *detectFlags) idle() string {
+	var idle []string
+	switch f.modality {
+	case detect.Pattern:
+		idle = []string{"explain"}
+	case detect.Chart:
+		idle = []string{"explain", "algorithm", "weak", "split", "persistent", "sleep",
+			"sequences", "dominance"}
+	}
+	if i := slices.IndexFunc(idle, f.Given); i >= 0 {
+		return idle[i]
+	}
+	return ""
+}
+
+// parseQuestion reads the predicate or pattern. For a chart, which it keeps in f.messages, it
+// returns the predicate true.
 func (f *detectFlags) parseQuestion() (p *predicate.Predicate, err error) {
 	switch f.modality {
 	case detect.Pattern:
@@ -425,12 +446,9 @@ func (f *detectFlags) progress(opt *detect.Options) (stop func()) {
 // draw writes the files that -svg and -shiviz ask for.
 func (f *detectFlags) draw(r *report) error {
 	if f.svg != "" {
-		opt := diagram.Options{Title: r.title(), Cut: r.res.Witness, Labels: r.labels()}
+		opt := diagram.Options{Title: r.title(), Cut: r.cut, Labels: r.labels()}
 		if r.res.Observation != nil {
 			opt.Order = r.res.Observation
-		}
-		if r.cut != nil {
-			opt.Cut = r.cut
 		}
 		if err := writeFile(f.svg, func(w io.Writer) error {
 			return diagram.Write(w, r.c, opt)

@@ -68,7 +68,7 @@ type report struct {
 	order []computation.Event
 	from  int             // the first of the order that is printed
 	near  int             // how many events are printed around a mark; 0: all
-	cut   computation.Cut // at the first mark, for the picture
+	cut   computation.Cut // the witness, or at the first mark; for pictures
 }
 
 // mark is something that holds from after so many events of the observation on.
@@ -143,7 +143,7 @@ func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, re
 	}
 	switch {
 	case res.Witness != nil:
-		r.Witness = &witness{}
+		r.Witness, r.cut = &witness{}, res.Witness
 		for i, k := range res.Witness {
 			ls := localState{Host: c.Name(i), State: k, Vars: map[string]computation.Value{}}
 			for _, v := range c.Variables(i) {
@@ -167,7 +167,7 @@ func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, re
 	return r
 }
 
-// evidence shows a run from before its first mark to behind its last one.
+// evidence shows a run from before its first mark to after its last one.
 func (r *report) evidence(run *detect.Run, steps int) {
 	r.order = run.Order
 	for _, m := range run.Marks {
@@ -412,22 +412,22 @@ func (r *report) printEvidence(out io.Writer, page terminal.Page) {
 	t := human.NewTable()
 	gap := false
 	for x := 0; x <= len(r.Observation); x++ {
-		close := r.near == 0
+		shown := r.near == 0
 		for _, m := range r.Marks {
 			if m.After == r.from+x {
 				t.AppendRow(table.Row{page.Paint(terminal.Bold, "•"), "",
 					page.Paint(terminal.Bold, m.Text), ""})
 			}
-			close = close || m.After-r.near <= r.from+x && r.from+x < m.After+r.near
+			shown = shown || m.After-r.near <= r.from+x && r.from+x < m.After+r.near
 		}
-		if close && x < len(r.Observation) {
+		if shown && x < len(r.Observation) {
 			s := r.Observation[x]
 			host := page.Paint(terminal.Thread(max(0, slices.Index(r.Hosts, s.Host))), s.Host)
 			t.AppendRow(table.Row{host, s.Index, s.Text, s.Pos})
 		} else if !gap && x < len(r.Observation) {
 			t.AppendRow(table.Row{"...", "", "", ""})
 		}
-		gap = !close
+		gap = !shown
 	}
 	fmt.Fprintln(out, t.Render())
 }
@@ -437,11 +437,7 @@ func (r *report) printEvidence(out io.Writer, page terminal.Page) {
 func (r *report) shiviz(w io.Writer) error {
 	order := r.order
 	var prefix func(e computation.Event) string
-	cut := r.cut
-	if r.res.Witness != nil {
-		cut = r.res.Witness
-	}
-	if cut != nil {
+	if cut := r.cut; cut != nil {
 		order = append(r.c.Linearise(r.c.Initial(), cut), r.c.Linearise(cut, r.c.Final())...)
 		prefix = func(e computation.Event) string {
 			switch {
