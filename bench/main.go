@@ -209,11 +209,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		}
 		return nil, err
 	}
-	simulates := false
-	f.Visit(func(g *flag.Flag) {
-		o.limited = o.limited || g.Name == "limit"
-		simulates = simulates || g.Name == "simulate"
-	})
+	o.limited = f.Given("limit")
+	simulates := f.Given("simulate")
 	if o.por != "" && !slices.Contains(engine.Names(""), o.por) {
 		return nil, fmt.Errorf("-por %s: %w", o.por, engine.Unknown("", o.por))
 	}
@@ -224,6 +221,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		return nil, fmt.Errorf("-rounds %d: want 1 to 1000", o.rounds)
 	case simulates && (o.simulate < 2 || o.simulate > mostWorkers):
 		return nil, fmt.Errorf("-simulate %d: want 2 to %d", o.simulate, mostWorkers)
+	case simulates && f.Given("workers"):
+		return nil, errors.New("-workers has no effect with -simulate: write -simulate N")
 	case o.workers < 1 || o.workers > 4096:
 		return nil, fmt.Errorf("-workers %d: want 1 to 4096", o.workers)
 	}

@@ -35,8 +35,8 @@ type Prediction struct {
 	Memory   time.Duration `json:"memory_ns"`
 	Pause    time.Duration `json:"pause_ns"`
 	Wake     time.Duration `json:"wake_ns"`
-	// Lost is in which share of the time another program ran while local work was measured. It
-	// does not count.
+	// Lost is the share of the time in which another program ran while local work was measured,
+	// which does not count.
 	Lost float64 `json:"lost"`
 	// Runs are the simulated searches, with 1, 2, 4, ... workers.
 	Runs []SimulatedRun `json:"runs"`
@@ -208,8 +208,8 @@ func reportPredicted(ms []Measurement, machine Machine) []Section {
 		Text: []string{fmt.Sprintf("Each search really ran with each number of workers, one "+
 			"worker at a time. What a worker does between two accesses to shared memory takes as "+
 			"long as in a search with one worker on this machine (%s). A model of the caches adds "+
-			"what the workers cost each other. It does not know the memory's bandwidth and the "+
-			"garbage collector.", machine.CPU)},
+			"what the workers cost each other. It ignores memory bandwidth and the garbage "+
+			"collector.", machine.CPU)},
 	}
 	speed := Plot{Title: "predicted speed-up", X: "workers", Y: "speed-up", LogX: true}
 	for i := range ms {

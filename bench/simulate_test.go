@@ -61,6 +61,7 @@ func TestSimulateRefused(t *testing.T) {
 		{"table1 -simulate 4", "-simulate is a flag of scale: cpor bench scale -simulate 4"},
 		{"-simulate 4", "-simulate is a flag of scale"},
 		{"scale peers -simulate 4", "-simulate is a flag of scale"},
+		{"scale -simulate 4 -workers 2", "-workers has no effect with -simulate"},
 	} {
 		code, _, stderr, _ := bench(t, t.Context(), runnerFunc(predicted),
 			strings.Fields(tt.args)...)

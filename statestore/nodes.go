@@ -105,7 +105,7 @@ func (n *nodes) value(id uint32) uint64 {
 	return n.chunks[c][o]
 }
 
-// observe tells the observer that the value of a number is read.
+// observe announces that the value of a number is read.
 func (n *nodes) observe(id uint32) {
 	c, o := place(id)
 	probe.Read(probe.NodeChunks, unsafe.Pointer(&n.chunks[c]))

@@ -161,7 +161,7 @@ func (w *WorkSet) Push(worker int, b *Batch) {
 	q.mu.Unlock()
 }
 
-// observe tells the observer that a worker has filled the batch, or takes it.
+// observe announces that a worker has filled the batch, or takes it.
 func (b *Batch) observe(write bool) {
 	const perLine = cacheLine / 8
 	for i := 0; i < len(b.Refs); i += perLine {

@@ -338,7 +338,7 @@ func (p *pool) join(n int64) int64 {
 	return p.active.Add(n)
 }
 
-// observe tells the observer that hungry is about to be called.
+// observe announces a call of hungry.
 func (p *pool) observe() {
 	probe.Read(probe.Active, unsafe.Pointer(&p.active))
 }

@@ -26,7 +26,7 @@ func pin(i int) {
 		}
 		if i == 0 {
 			one.Set(cpu)
-			_ = unix.SchedSetaffinity(0, &one) // it is measured less well without
+			_ = unix.SchedSetaffinity(0, &one) // without it, measurements are less exact
 			return
 		}
 		i--

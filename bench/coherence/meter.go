@@ -9,8 +9,8 @@ import (
 	"cpor/internal/probe"
 )
 
-// Meter times the local work of a search with one worker. It is a [probe.Observer] that lets
-// everybody run.
+// Meter times the local work of a search with one worker. It is a [probe.Observer] that keeps
+// nobody waiting.
 type Meter struct {
 	start  time.Time
 	last   probe.Site
@@ -33,12 +33,12 @@ type Meter struct {
 var _ probe.Observer = (*Meter)(nil)
 
 const (
-	// timeEvery is how many segments there are for one that is timed. The others run as if
-	// nobody watched. Those from a site are all timed while it is rare.
+	// One segment in timeEvery is timed, at random, so that the others run almost undisturbed, and
+	// of those that begin at a site, all of the first ones.
 	timeEvery = 8
 	rare      = 2000
-	// long is from when on something else may have run on the processor during a segment, so that
-	// only the thread's own time counts.
+	// During a segment that takes this long, something else may have run on the processor, so only
+	// the thread's own time counts.
 	long = 20 * time.Microsecond
 	// askEvery is after how many segments the thread's time is asked for.
 	askEvery = 256
@@ -66,7 +66,7 @@ func NewMeter() *Meter {
 	return m
 }
 
-// sample is what is known of a segment.
+// sample sums up the timed segments of a kind.
 type sample struct {
 	time time.Duration
 	n    int64
@@ -78,8 +78,8 @@ func (m *Meter) Watch(search func()) {
 	search()
 }
 
-// Segments returns the mean times, and in which share of the time something else ran on the
-// processor, which does not count.
+// Segments returns the mean times, and the share of the measured time in which something else ran
+// on the processor, which does not count.
 func (m *Meter) Segments() (all Segments, lost float64) {
 	all = Segments{}
 	var sum time.Duration
@@ -132,7 +132,8 @@ func (m *Meter) ask() (ok bool) {
 	return ok
 }
 
-// own takes off a long segment what something else took; false if that cannot be told.
+// own subtracts from a long segment the time in which something else ran. It returns false if
+// nothing is left.
 func (m *Meter) own(d *time.Duration) bool {
 	asked, used := m.asked, m.used
 	if !m.ask() {

@@ -15,8 +15,8 @@
 // The search announces each access to shared memory (package internal/probe). What a worker does
 // from one access to the next is local work. A [Meter] times it in a search with one worker, by
 // the two sites and by whether it holds a lock: a segment. In a simulation, each segment takes the
-// mean time of its kind. This includes the first access itself, with the cache misses that one
-// worker has, too. So only what other workers add is charged on top.
+// mean time of its kind. This includes the first access itself, with the cache misses that a single
+// worker also has. So the simulation charges only what other workers add.
 //
 // # Coherence
 //
@@ -30,9 +30,9 @@
 //     write of a line of which others have copies. Such accesses wait for each other.
 //   - A read of a line that others have only read takes as long, but does not wait.
 //   - If [Costs].CacheLines accesses to other lines have come since the last access to the line,
-//     a single worker would have missed it, too. Then only what a transfer takes longer than
-//     memory is charged.
-//   - A line that was asked for before (prefetch) is charged what is left of the transfer.
+//     a single worker would also have missed it. Then the charge is what a transfer takes longer
+//     than memory.
+//   - A line that was prefetched is charged what is left of the transfer.
 //   - A lock is a line, and whoever finds it taken waits for its holder.
 //
 // # Order
@@ -44,8 +44,8 @@
 // # What is not modeled
 //
 // The memory's bandwidth, the garbage collector and allocator, distances between processors, and
-// processors that slow down when all are busy. Accesses by code that announces none count as local
-// work. So a prediction is an upper bound as far as those matter.
+// processors that slow down when all are busy. Accesses that are not announced count as local work.
+// Where these matter, the predicted speed-up is too high.
 package coherence
 
 import (
@@ -188,5 +188,5 @@ type Segments map[Segment]time.Duration
 // table has something for each segment.
 type table[T any] [2][probe.Sites][probe.Sites]T
 
-// at returns what it has for a segment with some locks held.
+// at returns the entry of a segment with that many locks held.
 func (t *table[T]) at(from, to probe.Site, locks int) *T { return &t[min(locks, 1)][from][to] }

@@ -89,7 +89,7 @@ func TestFit(t *testing.T) {
 			t.Errorf("fitted %+v to the speed-ups of %+v", got, want)
 		}
 	}
-	// Better than linear cannot be told from linear.
+	// Better than linear cannot be distinguished from linear.
 	if got := Fit(map[int]float64{1: 1, 2: 2.2, 4: 4.4}); got != (Law{}) {
 		t.Errorf("fitted %+v to more than linear speed-up", got)
 	}

@@ -151,8 +151,8 @@ func search(t *testing.T, e *engine.Entry, workers int) *engine.Result {
 	return res
 }
 
-// TestSearches simulates every search with stored states. Its answers are those of a search that
-// nobody watches, and no worker waits for ever.
+// TestSearches simulates every search with stored states. Its answers are those of a search without
+// an observer, and no worker waits forever.
 func TestSearches(t *testing.T) {
 	for _, por := range engine.Names(reduction.Mode) {
 		e, err := engine.Lookup(reduction.Mode, por)

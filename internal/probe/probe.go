@@ -1,12 +1,12 @@
 // Package probe lets a simulation watch the memory that the workers of a parallel search share.
-// The places that read or write such memory tell it first:
+// Code that reads or writes such memory announces it first:
 //
 //	probe.Write(probe.Active, unsafe.Pointer(&p.active))
 //	p.active.Add(1)
 //
 // [On] is false except while `cpor bench scale -simulate` runs (package bench/coherence), so an
-// ordinary search pays for one predictable branch. We do not use build tags, because the commands
-// that users have installed must be able to simulate.
+// ordinary search pays for one predictable branch. We do not use build tags, because the installed
+// commands must be able to simulate.
 package probe
 
 import (
@@ -33,7 +33,7 @@ const (
 	Ledger                 // bytes of the store
 	Samples                // lock of the states from which a shape is learned
 	Profiles               // lock of a shape's profiles
-	Lock                   // locks that are hardly ever taken
+	Lock                   // locks that are rarely taken
 	Table                  // entries of the table of states
 	TableHead              // header of a shard of that table
 	TableCount             // number of entries in a shard
@@ -62,14 +62,14 @@ func (s Site) String() string {
 		"nodes: chunks", "nodes: values"}[s]
 }
 
-// Observer is told about the accesses of the workers. Each worker of a pool has a goroutine, and
-// the observer decides which of them runs: it can keep a worker in any call.
+// Observer sees the accesses of the workers. Each worker of a pool has a goroutine, and the
+// observer decides which of them runs: it can keep a worker waiting in any call.
 type Observer interface {
 	// Begin is the first call of a worker, numbered from 0, and End the last one.
 	Begin(worker int)
 	End(worker int)
 	// Access is called before the running worker reads or writes the cache line of p, and Touch
-	// before it asks for the line without waiting for it.
+	// before it prefetches the line.
 	Access(site Site, p unsafe.Pointer, write bool)
 	Touch(site Site, p unsafe.Pointer)
 	// Lock is called before a lock is taken, and Unlock after it has been released.
@@ -86,7 +86,7 @@ type Observer interface {
 	Now() time.Duration
 }
 
-// On says that there is an observer. It does not change while a pool runs.
+// On reports whether there is an observer. It does not change while a pool runs.
 var On bool
 
 var observer Observer
@@ -166,9 +166,9 @@ func UnparkAll() {
 // Now calls [Observer].Now. There must be an observer.
 func Now() time.Duration { return observer.Now() }
 
-// Mutex is a [sync.Mutex] that an observer sees. A worker that holds a lock when it tells
-// something must hold one of these: the observer may let another worker run then, which must not
-// wait for the lock behind the observer's back.
+// Mutex is a [sync.Mutex] that an observer sees. A worker that calls the observer while it holds a
+// lock must hold one of these: the observer may let another worker run then, which must not wait
+// for the lock unseen.
 type Mutex struct {
 	mu   sync.Mutex
 	Site Site // Lock if it is not set
