@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -229,29 +230,35 @@ var here = reflect.TypeFor[Builder]().PkgPath() + "."
 var sourcePaths sync.Map
 
 // callerOf returns the place of the innermost frame outside of this package.
-func callerOf() system.Pos {
-	f := userFrames(func(f runtime.Frame) bool { return true })
-	return f
-}
+func callerOf() system.Pos { return frameIn(nil) }
 
-// userFrames returns the place of the innermost frame outside of this package and of the runtime
-// for which ok holds.
-func userFrames(ok func(f runtime.Frame) bool) system.Pos {
+// frameIn returns the place of the innermost frame that is in one of the files, in any if files is
+// nil, and neither in this package nor in the runtime. In a step or a property, it does not look
+// beyond their functions: what called the search is not their place.
+func frameIn(files []string) system.Pos {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if f.Function != "" && !strings.HasPrefix(f.Function, here) &&
-			!strings.HasPrefix(f.Function, "runtime.") && ok(f) {
-			name := fileName(f.File)
-			sourcePaths.Store(name, f.File)
-			return system.Pos{File: name, Line: f.Line, Col: 1}
+		name, ours := strings.CutPrefix(f.Function, here)
+		switch {
+		case ours && slices.Contains(callers, name):
+			return system.Pos{}
+		case !ours && f.Function != "" && !strings.HasPrefix(f.Function, "runtime."):
+			file := fileName(f.File)
+			if files == nil || slices.Contains(files, file) {
+				sourcePaths.Store(file, f.File)
+				return system.Pos{File: file, Line: f.Line, Col: 1}
+			}
 		}
 		if !more {
 			return system.Pos{}
 		}
 	}
 }
+
+// callers are the functions that call those of steps, properties and Init.
+var callers = []string{"(*machine).execute", "(*machine).evaluate", "(*machine).initialize"}
 
 // fileName shortens the path of a source to its last two elements: the rest differs from
 // one machine to the next.

@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"math/bits"
-	"runtime"
 	"strings"
 
 	"cpor/system"
@@ -561,19 +560,10 @@ func (m *machine) recovered(st *status, pos system.Pos) {
 // failedAt returns the place of the frame that panics: the innermost one in a file that the model
 // was built in, which all machines know.
 func (m *machine) failedAt(or system.Pos) system.Pos {
-	pos := userFrames(func(f runtime.Frame) bool {
-		name := fileName(f.File)
-		for _, k := range m.files {
-			if k == name {
-				return true
-			}
-		}
-		return false
-	})
-	if pos.Line == 0 {
-		return or
+	if pos := frameIn(m.files); pos.Line > 0 {
+		return pos
 	}
-	return pos
+	return or
 }
 
 type status uint8

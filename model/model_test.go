@@ -209,7 +209,7 @@ func TestMistakes(t *testing.T) {
 			*model.Process) {
 			panic("oh")
 		}),
-		"passes a loop without one again": step(func(_ *model.Builder, _ *model.Var[int8],
+		"model_test.go:176: before the processes begin: P is in a loop without": step(func(_ *model.Builder, _ *model.Var[int8],
 			p *model.Process) {
 			p.Loop(func() {})
 		}),
@@ -262,8 +262,15 @@ func TestFailures(t *testing.T) {
 		"unlock of mu, which nobody holds": func(b *model.Builder, x *model.Var[int8],
 			p *model.Process) {
 			mu := model.NewMutex(b, "mu")
-			p.Step(func() { mu.Unlock() })
+			p.Step(mu.Unlock)
 		},
+		"P is in a loop without a step": func(_ *model.Builder, x *model.Var[int8],
+			p *model.Process) {
+			n := model.NewLocal(p, "n", int8(0))
+			p.Step(func() { n.Set(1) })
+			p.While(func() bool { return n.Get() == 1 }, func() {})
+		},
+		"nil pointer": func(_ *model.Builder, x *model.Var[int8], p *model.Process) { p.Step(nil) },
 		"there must be something to choose from": func(_ *model.Builder, x *model.Var[int8],
 			p *model.Process) {
 			p.Step(func() { p.Choose(0) })

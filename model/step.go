@@ -6,9 +6,6 @@ import (
 	"cpor/system"
 )
 
-// maxPasses bounds how many conditions a step passes before the next one.
-const maxPasses = 1 << 20
-
 // Step implements [system.Machine].
 func (m *machine) Step(t int, alt uint64) system.Outcome {
 	m.acc = m.acc[:0]
@@ -145,7 +142,9 @@ func (m *machine) execute(p *Process, n *node, c *Case) (st status) {
 
 // arrive lets a process continue at a node, and passes what is not a step.
 func (m *machine) arrive(p *Process, from *scope, at int) {
-	for range maxPasses {
+	// Passing nodes changes nothing but that locals get their first values, so who passes more of
+	// them goes round forever.
+	for range len(p.nodes) * (len(p.locals) + 1) {
 		n := &p.nodes[at]
 		switch n.kind {
 		case stepNode:
@@ -179,8 +178,7 @@ func (m *machine) arrive(p *Process, from *scope, at int) {
 			}
 		}
 	}
-	panic(m.misuse("%s does not come to another step: it passes a loop without one again and again",
-		p.name))
+	panic(m.misuse("%s is in a loop without a step, forever", p.name))
 }
 
 // alternatives executes a step that has several. What any of them reads before it is known to be

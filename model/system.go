@@ -197,10 +197,19 @@ func (m *machine) initialize(digits uint64) (st status) {
 		f()
 	}
 	for _, p := range m.procs {
-		m.cur = p.thread
-		m.arrive(p, nil, 0)
+		if st := m.enter(p); st != moved {
+			return st
+		}
 	}
 	m.cur = -1
+	return moved
+}
+
+// enter lets a process come to its first step.
+func (m *machine) enter(p *Process) (st status) {
+	defer m.recovered(&st, p.pos)
+	m.cur = p.thread
+	m.arrive(p, nil, 0)
 	return moved
 }
 
