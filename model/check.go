@@ -1,7 +1,7 @@
 package model
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -14,6 +14,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/search/reduction"
 	"cpor/engine/temporal"
+	"cpor/internal/human"
 	"cpor/ltl"
 	"cpor/trace"
 )
@@ -83,8 +84,8 @@ func (r *Result) String() string {
 		}
 	}
 	if r.Verdict() == engine.Pass {
-		fmt.Fprintf(&b, "no violation: %d states, %d transitions\n", r.Search.States,
-			r.Search.Transitions)
+		fmt.Fprintf(&b, "no violation: %s, %s\n", human.Plural(r.Search.States, "state"),
+			human.Plural(r.Search.Transitions, "transition"))
 	}
 	return b.String()
 }
@@ -93,26 +94,23 @@ func (r *Result) finding(b *strings.Builder, f *engine.Finding) {
 	if f.Pos.Line > 0 {
 		fmt.Fprintf(b, "%s:%d: ", f.Pos.File, f.Pos.Line)
 	}
-	fmt.Fprintf(b, "%s\n", r.system.describe(f.Violation))
 	o := trace.TableOptions{Width: 100, OmitViolation: true}
-	var w bytes.Buffer
+	var err error
 	switch {
-	case f.Account != nil:
-		if err := f.Account.WriteText(&w, o); err != nil {
-			fmt.Fprintln(b, err)
-		}
+	case f.Account != nil: // it begins with what is violated
+		err = f.Account.WriteText(b, o)
 	case f.Trace != nil:
-		rec, err := f.Trace.Record(r.system)
-		if err == nil {
-			err = rec.WriteTable(&w, o)
-		}
-		if err != nil {
-			fmt.Fprintln(b, err)
+		fmt.Fprintln(b, trace.Headline(f.Violation))
+		var rec *trace.Record
+		if rec, err = f.Trace.Record(r.system); err == nil {
+			err = rec.WriteTable(b, o)
 		}
 	default:
-		fmt.Fprintln(b, f.TraceMissing)
+		fmt.Fprintf(b, "%s\n%s\n", trace.Headline(f.Violation), f.TraceMissing)
 	}
-	b.Write(w.Bytes())
+	if err != nil {
+		fmt.Fprintln(b, err)
+	}
 }
 
 // Explore explores the model: first its invariants, assertions and deadlocks, and if these hold
@@ -123,14 +121,11 @@ func (m *Model) Explore(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{system: s, Warnings: s.warnings}
-	mode, por := o.Search, o.Reduction
-	if mode == "" {
-		mode = reduction.Mode
-	}
-	var e *engine.Entry
+	mode, por := cmp.Or(o.Search, reduction.Mode), o.Reduction
 	if por == "" && mode == reduction.Mode {
 		por = "cartesian"
 	}
+	var e *engine.Entry
 	if engine.LookupMode(mode) == nil {
 		return nil, fmt.Errorf("there is no search %q here; is cpor/engine/all imported?", mode)
 	}
@@ -147,7 +142,7 @@ func (m *Model) Explore(ctx context.Context, o Options) (*Result, error) {
 		return r, nil
 	}
 	e, err = engine.Lookup(temporal.Mode, temporal.Transparent.String())
-	if o.Fair {
+	if o.Fair { // the reduction would take longer than it saves: what steps will do is not known
 		e, err = engine.Lookup(temporal.Mode, temporal.None.String())
 	}
 	if err != nil {
@@ -164,7 +159,8 @@ func (s *System) Properties() []engine.Property {
 		if !p.temporal {
 			continue
 		}
-		q := engine.Property{Name: p.name, Formula: p.formula, Pos: p.pos, Modality: p.modality}
+		q := engine.Property{Name: p.name, Formula: p.formula, Pos: p.pos, Modality: p.modality,
+			Text: strings.TrimSpace(fmt.Sprint(p.modality, " ", p.formula))}
 		for _, x := range s.made.props {
 			if slices.Contains(p.formula.Atoms(), x.name) {
 				q.Predicates = append(q.Predicates, engine.Predicate{Pos: x.pos, Prop: x.name,

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"cpor/system"
@@ -21,7 +22,7 @@ type machine struct {
 	asked map[system.Loc]uint64
 
 	mode        mode
-	watchReads  bool // Get has to tell of itself
+	watchReads  bool // Get has to record itself
 	watchWrites bool
 	// About the current step:
 	cur      int // the thread; -1 outside
@@ -264,10 +265,10 @@ func (m *machine) note(a system.Access) {
 	}
 }
 
-// reads is told by what reads n locations.
+// reads records that n locations are read.
 func (m *machine) reads(first system.Loc, n int) {
 	if m.mode != stepping && m.mode != asking {
-		panic(m.outside("read"))
+		panic(m.outside("a variable is read"))
 	}
 	m.used = true
 	if m.track {
@@ -280,13 +281,13 @@ func (m *machine) reads(first system.Loc, n int) {
 func (m *machine) outside(what string) any {
 	switch m.mode {
 	case building:
-		return m.mistake("a variable is %s while the model is built: only steps and properties "+
-			"have a state", what)
+		return m.mistake("%s while the model is built: only steps, properties and Init have a "+
+			"state", what)
 	case deciding:
 		return m.misuse("the condition of If or While uses something shared, which would not be " +
 			"a step of its own: let the step before it store that in a local variable")
 	}
-	return m.mistake("a variable is %s outside of a step", what)
+	return m.mistake("%s outside of a step of its own model", what)
 }
 
 func (m *machine) readOne(l system.Loc) {
@@ -305,7 +306,7 @@ func (m *machine) stepping() {
 	case deciding:
 		panic(m.misuse("the condition of If or While changes the state; it may only read"))
 	}
-	panic(m.outside("changed"))
+	panic(m.outside("Set, Send, Choose, Assert or the like is called"))
 }
 
 // own panics unless a step of p is being executed.
@@ -316,8 +317,8 @@ func (m *machine) own(p *Process, what string) {
 	}
 }
 
-// sets is told by what writes a variable of n locations without looking at it; raw is the
-// first one's value.
+// sets records that a variable of n locations is written without being read; raw is the first
+// one's value.
 func (m *machine) sets(first system.Loc, n int, raw uint64) {
 	m.stepping()
 	m.used = true
@@ -506,31 +507,30 @@ func (m *machine) count(q *queue) int {
 	return n
 }
 
+// at returns the step that a process takes next; nil if it has ended.
+func (m *machine) at(p *Process) *node {
+	pc := p.pc.get(m.words)
+	if pc == 0 {
+		return nil
+	}
+	return &p.nodes[p.steps[pc-1]]
+}
+
 // isAt reports whether a process is at a label.
 func (m *machine) isAt(p *Process, i int) bool {
-	n := p.pc.get(m.words)
-	if n == 0 {
-		return false
-	}
-	for _, k := range p.nodes[p.steps[n-1]].labels {
-		if k == i {
-			return true
-		}
-	}
-	return false
+	n := m.at(p)
+	return n != nil && slices.Contains(n.labels, i)
 }
+
+// observed returns the invariant of an observer.
+func (m *machine) observed(t int) *property { return &m.properties[m.observers[t-len(m.procs)]] }
 
 // failWord says which violation ended a thread: a kind, a file and a line. It is not 0, and
 // names the same in every process that runs the same program.
 func (m *machine) failWord(kind system.ViolationKind, pos system.Pos) uint64 {
 	k := map[system.ViolationKind]uint64{system.Assertion: 1, system.Invariant: 2,
 		system.Runtime: 3}[kind]
-	file := 0
-	for i, f := range m.files {
-		if f == pos.File {
-			file = i
-		}
-	}
+	file := max(0, slices.Index(m.files, pos.File))
 	return k<<56 | uint64(file)<<32 | uint64(pos.Line)
 }
 

@@ -40,7 +40,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"model_test.go:22: invariant none is lost does not hold\n",
-		"x.Set(read.Get() + 1)", "local read = 0", "x = 1", "Worker[1]"} {
+		": x.Set(read.Get() + 1) ", "local read = 0", "x = 1", "Worker[1]"} {
 		if r.Verdict() != engine.Violated || !strings.Contains(r.String(), want) {
 			t.Errorf("%v: no %q", r, want)
 		}
@@ -155,19 +155,21 @@ func TestTemporal(t *testing.T) {
 	for _, test := range []struct {
 		m    *model.Model
 		want engine.Verdict
-	}{{m, engine.Pass}, {m.With("SERVED", true), engine.Violated},
-		{m.With("BOTH", true), engine.Violated}} {
+		text string
+	}{{m, engine.Pass, "no violation"},
+		{m.With("SERVED", true), engine.Violated, ": ltl served { <>served } does not hold\n"},
+		{m.With("BOTH", true), engine.Violated, ": ltl both { EF both } does not hold\n"}} {
 		r, err := test.m.Explore(t.Context(), model.Options{Fair: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Verdict() != test.want {
+		if r.Verdict() != test.want || !strings.Contains(r.String(), test.text) {
 			t.Errorf("want %s: %v", test.want, r)
 		}
 	}
 }
 
-// TestMistakes looks at what people are told who do something that is not possible.
+// TestMistakes looks at the messages for models that cannot be built.
 func TestMistakes(t *testing.T) {
 	type body = func(b *model.Builder, x *model.Var[int8], p *model.Process)
 	step := func(f body) func(*model.Builder) {
@@ -196,7 +198,7 @@ func TestMistakes(t *testing.T) {
 			p *model.Process) {
 			x.Get()
 		}),
-		"changed while the model is built": step(func(_ *model.Builder, x *model.Var[int8],
+		"is called while the model is built": step(func(_ *model.Builder, x *model.Var[int8],
 			p *model.Process) {
 			x.Set(1)
 		}),
@@ -209,7 +211,7 @@ func TestMistakes(t *testing.T) {
 			*model.Process) {
 			panic("oh")
 		}),
-		"model_test.go:176: before the processes begin: P is in a loop without": step(func(_ *model.Builder, _ *model.Var[int8],
+		": before the processes begin: P is in a loop without": step(func(_ *model.Builder, _ *model.Var[int8],
 			p *model.Process) {
 			p.Loop(func() {})
 		}),

@@ -75,8 +75,9 @@ func (s *System) alike(m, other *machine, state system.State, step system.Step,
 		if again.Kind != out.Kind || again.Next != out.Next ||
 			!slices.Equal(n.Encode(nil), first) || !slices.Equal(n.acc, accesses) {
 			return &Mistake{pos, fmt.Sprintf("%s: the step does not do the same each time: %s\n"+
-				"it must depend only on variables of the model, and neither on variables of Go "+
-				"that steps change, nor on the order of maps, on time or chance",
+				"it may depend only on variables of the model, which local variables of the "+
+				"build function hold: not on Go variables that change, the order of a map, "+
+				"time or chance",
 				m.ThreadName(step.Thread), text)}
 		}
 	}

@@ -20,11 +20,10 @@ func (m *machine) Step(t int, alt uint64) system.Outcome {
 		return m.observe(t)
 	}
 	p := m.procs[t]
-	pc := p.pc.get(m.words)
-	if pc == 0 {
+	n := m.at(p)
+	if n == nil {
 		return system.Outcome{Kind: system.Ended}
 	}
-	n := &p.nodes[p.steps[pc-1]]
 	if len(n.cases) == 1 && alt == 0 {
 		st := m.attempt(p, n, 0, 0)
 		if len(m.choices) == 0 {
@@ -99,8 +98,8 @@ func (m *machine) attempt(p *Process, n *node, c int, digits uint64) status {
 // relabel records the labels that the process has left or come to.
 func (m *machine) relabel(p *Process, before []int) {
 	var after []int
-	if pc := p.pc.get(m.words); pc != 0 {
-		after = p.nodes[p.steps[pc-1]].labels
+	if n := m.at(p); n != nil {
+		after = n.labels
 	}
 	for _, i := range before {
 		if !slices.Contains(after, i) {
@@ -266,7 +265,7 @@ func (m *machine) take(n *node, st status, since system.Mark) {
 
 // observe is a step of an observer.
 func (m *machine) observe(t int) system.Outcome {
-	pr := &m.properties[m.observers[t-len(m.procs)]]
+	pr := m.observed(t)
 	m.cur = t
 	ok, st := m.evaluate(pr.holds, pr.pos)
 	m.cur = -1

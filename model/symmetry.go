@@ -82,8 +82,8 @@ func (mu *Mutex) locations() []system.Loc { return span(mu.loc, 1) }
 //
 //	b.Symmetric(caches, model.By(line), model.By(data))
 //
-// Some hundred steps are tried in exchanged states, and a difference is a mistake in the model; no
-// proof follows from that, so the claim remains yours.
+// Some hundred steps are tried in exchanged states, and a difference is a mistake in the model.
+// That does not prove the claim.
 func (b *Builder) Symmetric(ps []*Process, arrays ...Indexed) {
 	m := b.building("Symmetric")
 	switch {
@@ -183,10 +183,6 @@ func (m *machine) apply(x *permutation, dst, src system.State) {
 			}
 		}
 	}
-}
-
-func (c cell) put(words []uint64, v uint64) {
-	words[c.word] = words[c.word]&^(c.mask<<(c.shift&63)) | v&c.mask<<(c.shift&63)
 }
 
 // Symmetry implements [system.Symmetric].

@@ -102,11 +102,7 @@ func (m *machine) fingerprint() string {
 		fmt.Fprintln(&b, m.locs[i].name, m.locs[i].width, m.locs[i].thread)
 	}
 	for _, p := range m.procs {
-		fmt.Fprintln(&b, p.name, p.widths)
-		for i := range p.nodes {
-			n := &p.nodes[i]
-			fmt.Fprintln(&b, n.kind, n.pos, n.next, len(n.cases), n.labels, n.mayEnd)
-		}
+		fmt.Fprintln(&b, p.name, p.shape())
 	}
 	for _, p := range m.properties {
 		fmt.Fprintln(&b, p.name, p.pos, p.temporal)
@@ -326,10 +322,7 @@ func (m *machine) Encode(dst system.State) system.State {
 
 // rotate puts the oldest value of a queue into its first slot.
 func (m *machine) rotate(q *queue, head int, dst system.State) {
-	set := func(l int, v uint64) {
-		c := m.locs[l].cell
-		dst[c.word] = dst[c.word]&^(c.mask<<c.shift) | v<<c.shift
-	}
+	set := func(l int, v uint64) { m.locs[l].cell.put(dst, v) }
 	set(int(q.head), 0)
 	set(int(q.tail), uint64((m.index(q, q.tail)+q.n-head)%q.n))
 	for i := range q.n {
@@ -460,7 +453,7 @@ func (m *machine) ThreadName(t int) string {
 	if t < len(m.procs) {
 		return m.procs[t].name
 	}
-	return "invariant " + m.properties[m.observers[t-len(m.procs)]].name
+	return "invariant " + m.observed(t).name
 }
 
 // LocName implements [system.Machine].
@@ -481,13 +474,13 @@ func (m *machine) ValueString(l system.Loc) string {
 // Locals implements [system.Machine].
 func (m *machine) Locals(t int) []system.Binding {
 	var b []system.Binding
-	if t >= len(m.procs) || m.procs[t].pc.get(m.words) == 0 {
+	if t >= len(m.procs) {
 		return nil
 	}
 	p := m.procs[t]
-	n := &p.nodes[p.steps[p.pc.get(m.words)-1]]
+	n := m.at(p)
 	for _, l := range p.locals {
-		if n.scope.within(l.scope) {
+		if n != nil && n.scope.within(l.scope) {
 			b = append(b, system.Binding{Name: l.name, Value: l.show()})
 		}
 	}
@@ -500,15 +493,13 @@ func (m *machine) Next(t int) (pos system.Pos, text string, ok bool) {
 		return system.Pos{}, "", false
 	}
 	if t >= len(m.procs) {
-		p := &m.properties[m.observers[t-len(m.procs)]]
+		p := m.observed(t)
 		return p.pos, "invariant " + p.name, true
 	}
-	p := m.procs[t]
-	pc := p.pc.get(m.words)
-	if pc == 0 {
+	n := m.at(m.procs[t])
+	if n == nil {
 		return system.Pos{}, "", false
 	}
-	n := &p.nodes[p.steps[pc-1]]
 	return n.pos, m.sys.textAt(n.pos), true
 }
 
@@ -534,7 +525,7 @@ func (m *machine) Story() system.Story {
 	return s
 }
 
-// Internal implements [system.Narrating]: what happens to channels is told.
+// Internal implements [system.Narrating]: deeds say what happens to channels.
 func (m *machine) Internal(l system.Loc) bool {
 	for _, q := range m.queues {
 		if l >= q.slot && l < q.slot+system.Loc(q.n*q.per) ||
@@ -557,13 +548,4 @@ func (m *machine) Variables() []system.Binding {
 		}
 	}
 	return b
-}
-
-// describe says in words what a violation is.
-func (s *System) describe(v *system.Violation) string {
-	switch v.Kind {
-	case system.Invariant, system.Deadlock:
-		return v.Message
-	}
-	return fmt.Sprintf("%s: %s", v.Kind, v.Message)
 }

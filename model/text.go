@@ -76,7 +76,7 @@ func adds(c *ast.CallExpr) bool {
 	return false
 }
 
-// statements returns the statements of the functions among the arguments of a call, in one line.
+// statements returns the arguments of a call, in one line; of functions, what is in their braces.
 func (t *text) statements(fset *token.FileSet, c *ast.CallExpr) string {
 	var parts []string
 	for _, a := range c.Args {
@@ -91,10 +91,14 @@ func (t *text) statements(fset *token.FileSet, c *ast.CallExpr) string {
 					lines = append(lines, line)
 				}
 			}
-			parts = append(parts, strings.ReplaceAll(strings.ReplaceAll(strings.Join(lines, "; "),
-				"{; ", "{ "), "; }", " }"))
-		case *ast.Ident:
-			parts = append(parts, a.Name)
+			if x := strings.Join(lines, "; "); x != "" {
+				x = strings.TrimPrefix(x, "return ")
+				parts = append(parts, strings.ReplaceAll(strings.ReplaceAll(x, "{; ", "{ "), "; }",
+					" }"))
+			}
+		default:
+			parts = append(parts, t.source[fset.Position(a.Pos()).Offset:fset.Position(
+				a.End()).Offset])
 		}
 	}
 	return strings.Join(parts, ": ")

@@ -126,6 +126,10 @@ type cell struct {
 
 func (c cell) get(words []uint64) uint64 { return words[c.word] >> (c.shift & 63) & c.mask }
 
+func (c cell) put(words []uint64, v uint64) {
+	words[c.word] = words[c.word]&^(c.mask<<(c.shift&63)) | v&c.mask<<(c.shift&63)
+}
+
 // place is where a value of the type of a codec is.
 type place struct {
 	*codec

@@ -168,7 +168,7 @@ func NewChan[T comparable](b *Builder, name string, capacity int) *Chan[T] {
 		})
 	}
 	m.queues = append(m.queues, &ch.queue)
-	m.contents = append(m.contents, contents{name, ch.slot, func() string { return ch.String() }})
+	m.contents = append(m.contents, contents{name, ch.slot, ch.text})
 	return ch
 }
 
@@ -181,8 +181,8 @@ func NewChans[T comparable](b *Builder, name string, n, capacity int) []*Chan[T]
 	return cs
 }
 
-// String returns the contents.
-func (c *Chan[T]) String() string {
+// text returns the contents. It is not for steps, which record what they read.
+func (c *Chan[T]) text() string {
 	var b strings.Builder
 	head := c.m.index(&c.queue, c.head)
 	for i := range c.slots {

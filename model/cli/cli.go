@@ -29,7 +29,7 @@ func Main(models ...*model.Model) {
 	for _, m := range models {
 		Provide(m)
 	}
-	os.Exit(command.Main(Arguments(os.Args[1:], models)))
+	os.Exit(command.Main(arguments(os.Args[1:], models)))
 }
 
 // Provide lets the commands find a model by its name, as if it were a file.
@@ -42,8 +42,8 @@ func Provide(m *model.Model) {
 // named are the sub-commands that take the name of a model.
 var named = []string{"run", "check", "simulate", "explore"}
 
-// Arguments returns the arguments of cpor for those of [Main].
-func Arguments(args []string, models []*model.Model) []string {
+// arguments returns the arguments of cpor for those of [Main].
+func arguments(args []string, models []*model.Model) []string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !cliflag.IsHelp(args[0]) &&
 		strings.TrimLeft(args[0], "-") != "version" {
 		args = append([]string{"run"}, args...)
@@ -66,10 +66,7 @@ func load(m *model.Model, o frontend.Options) (*frontend.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &frontend.Program{System: s, Params: s.Params()}
-	if w := s.Warnings(); w != "" {
-		p.Warnings = w
-	}
+	p := &frontend.Program{System: s, Params: s.Params(), Warnings: s.Warnings()}
 	texts := s.Sources()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if old, ok := o.Files[name]; ok && old != texts[name] {
@@ -79,7 +76,7 @@ func load(m *model.Model, o frontend.Options) (*frontend.Program, error) {
 		p.Sources = append(p.Sources, source.New(name, texts[name]))
 	}
 	for _, q := range s.Properties() {
-		f := frontend.Property{Name: q.Name, Pos: q.Pos, Text: q.Formula.String(),
+		f := frontend.Property{Name: q.Name, Pos: q.Pos, Text: q.Text,
 			Formula: q.Formula, Modality: q.Modality}
 		for _, x := range q.Predicates {
 			f.Predicates = append(f.Predicates, frontend.Predicate(x))

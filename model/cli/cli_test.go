@@ -1,4 +1,4 @@
-package cli_test
+package cli
 
 import (
 	"bufio"
@@ -13,12 +13,11 @@ import (
 	"cpor/cmd/cpor/command"
 	"cpor/examples/models"
 	"cpor/model"
-	"cpor/model/cli"
 )
 
 func init() {
 	for _, m := range models.All {
-		cli.Provide(m)
+		Provide(m)
 	}
 }
 
@@ -39,7 +38,7 @@ func TestArguments(t *testing.T) {
 		{"run", "run", []*model.Model{a, b}},
 		{"-q b", "run -q b", []*model.Model{a, b}},
 	} {
-		got := cli.Arguments(strings.Fields(test.args), test.models)
+		got := arguments(strings.Fields(test.args), test.models)
 		if !slices.Equal(got, strings.Fields(test.want)) {
 			t.Errorf("%s: %v, want %s", test.args, got, test.want)
 		}
