@@ -33,7 +33,7 @@ type Document struct {
 	Next   []Standing `json:"next"`
 	Arrows []Arrow    `json:"arrows"`
 	// History is what the violation says about the calls of the execution; nil if it is not about
-	// such.
+	// calls.
 	History *trace.History `json:"history,omitempty"`
 	// Violation is what the first state violates; empty if nothing.
 	Violation string `json:"violation,omitempty"`

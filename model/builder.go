@@ -155,8 +155,8 @@ func (b *Builder) add(p property) {
 }
 
 // Invariant says that a condition holds in every reachable state. It is checked by an observer: a
-// process that reads what the condition reads. So only steps that write any of
-// that depend on it, and the reduction keeps its effect if the condition reads little.
+// process that reads what the condition reads. So only steps that write something it reads depend
+// on it, and the reduction keeps its effect if the condition reads little.
 func (b *Builder) Invariant(name string, holds func() bool) {
 	b.add(property{name: name, holds: holds})
 }

@@ -244,7 +244,7 @@ func (p *Process) Label(name string) {
 		loc: m.virtual(p.name+" at "+name, p.thread, len(p.labels))})
 }
 
-// MayEnd says that the process may wait at the next step forever: that is no deadlock.
+// MayEnd says that the process may wait at the next step forever: that is not a deadlock.
 func (p *Process) MayEnd() {
 	p.building("MayEnd")
 	p.mayEnd = true

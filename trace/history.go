@@ -55,10 +55,10 @@ func (c *HistoryCall) String() string {
 // maxCalls bounds the goroutines and the moments of a history.
 const maxCalls = 1000
 
-// historyMark begins the line in which package check tells of a history.
+// historyMark begins the line in which package check prints a history.
 const historyMark = "cpor calls: "
 
-// CutHistory returns what a program printed without the line in which package check tells of a
+// CutHistory returns what a program printed without the line in which package check prints a
 // history, and the history; nil if there is no such line.
 func CutHistory(output string) (rest string, h *History) {
 	i := strings.LastIndex(output, historyMark)

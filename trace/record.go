@@ -26,7 +26,7 @@ type Record struct {
 	// for ([Trace.RecordStates]).
 	States []State
 	// History is what the violation says about the calls of the execution; nil if it is not about
-	// such.
+	// calls.
 	History *History
 }
 

@@ -10,11 +10,11 @@
 //
 // The command has no algorithm of its own: it reads flags, hands the system that a
 // front end makes of a file (package frontend) to one of the engines (package
-// engine), and prints what that found out. It is
-// package command, which other programs can be, too. To read it, begin with the table of the
-// commands in command/commands.go; run.go is the way of `cpor run` from the flags to the
-// exit code; modes.go asks the engines which flags mean something to them. A
-// further engine, reduction or front end registers itself, and is named in
+// engine), and prints what that found out. Its code is in package command, so that
+// other programs can use it for models of their own. To read it, begin with the table
+// of the commands in command/commands.go; run.go is the way of `cpor run` from the
+// flags to the exit code; modes.go asks the engines which flags mean something to
+// them. A further engine, reduction or front end registers itself, and is named in
 // engine/all or languages.go.
 //
 // Flags are Go's, parsed by the standard library, and may be before or after

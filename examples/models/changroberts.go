@@ -3,7 +3,7 @@ package models
 import "cpor/model"
 
 // ChangRoberts is the election of a leader in a ring (Chang, Roberts 1979), in any order of the
-// numbers. With BUG, smaller numbers are passed on, too, and everybody's own comes back.
+// numbers. With BUG, smaller numbers are passed on, too, so that every node gets its own back.
 var ChangRoberts = model.New("changroberts", func(b *model.Builder) {
 	n, bug := b.Int("N", 4), b.Bool("BUG", false)
 	number := model.NewVars(b, "number", n, uint8(0))

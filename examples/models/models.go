@@ -4,6 +4,6 @@ package models
 
 import "cpor/model"
 
-// All are the models, by the name of the file of the twin.
+// All are the models. The name of each is that of its twin's file.
 var All = []*model.Model{TwoPhaseCommit, Raft, RingLock, MESI, Peterson, Dining, ChangRoberts,
 	Termination}

@@ -1,6 +1,10 @@
 package models
 
-import "cpor/model"
+import (
+	"fmt"
+
+	"cpor/model"
+)
 
 // Role is what a server is.
 type Role uint8
@@ -33,7 +37,7 @@ var Raft = model.New("raft", func(b *model.Builder) {
 	crashes := model.NewVar(b, "crashes", uint8(0))
 	leads := make([][]*model.Var[bool], n) // by server and term
 	for i := range leads {
-		leads[i] = model.NewVars(b, "leads["+string(rune('0'+i))+"]", int(terms)+1, false)
+		leads[i] = model.NewVars(b, fmt.Sprintf("leads[%d]", i), int(terms)+1, false)
 	}
 
 	b.Processes("Server", n, func(p *model.Process, me int) {

@@ -1,5 +1,5 @@
 // Package command is the command cpor: its sub-commands, their flags, what they print and their
-// exit codes. Other programs can be the same command with models of their own (package model/cli).
+// exit codes. Other programs can be the same command for models of their own (package model/cli).
 package command
 
 import (
@@ -38,14 +38,10 @@ func Main(args []string) int {
 	return Run(interrupt.Context, args, os.Stdin, terminal.Output(os.Stdout), os.Stderr)
 }
 
-// Run is [Main] with other streams, and with a context whose end interrupts the command.
-func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return runMain(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}, args)
-}
-
-// runMain runs the command line and returns the exit code. A panic on the way
-// is shown as what it is, a fault of the tool.
-func runMain(e *env, args []string) (code int) {
+// Run is [Main] with other streams, and with a context whose end interrupts the command. A panic
+// on the way is shown as what it is, a fault of the tool.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	e := &env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
 	defer func() {
 		if v := recover(); v != nil {
 			e.internalError(fmt.Sprintf("%v\n%s", v, debug.Stack()))
@@ -55,7 +51,7 @@ func runMain(e *env, args []string) (code int) {
 	return dispatch(e, args)
 }
 
-// internalError tells of a fault of the tool itself.
+// internalError reports a fault of the tool itself.
 func (e *env) internalError(what string) {
 	fmt.Fprintf(e.stderr, `cpor: internal error: %s
 

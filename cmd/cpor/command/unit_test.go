@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"os"
@@ -25,8 +24,7 @@ import (
 func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = runMain(&env{ctx: context.Background(), stdin: strings.NewReader(""), stdout: &out,
-		stderr: &err}, args)
+	code = Run(t.Context(), args, strings.NewReader(""), &out, &err)
 	return out.String(), err.String(), code
 }
 
@@ -204,8 +202,7 @@ func TestFullDisk(t *testing.T) {
 	model := writeModel(t, small)
 	for _, args := range [][]string{{"run", model}, {"run", "-json", model}} {
 		var stderr bytes.Buffer
-		code := runMain(&env{ctx: context.Background(), stdout: brokenWriter{}, stderr: &stderr},
-			args)
+		code := Run(t.Context(), args, nil, brokenWriter{}, &stderr)
 		if code != ExitMistake || !strings.Contains(stderr.String(),
 			"cannot write the result: no space left on device") {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
