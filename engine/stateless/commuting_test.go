@@ -55,21 +55,46 @@ thread Up() { atomic { x++ } }
 thread Down() { atomic { x-- } }
 init { go Up(); go Down() }`, 2},
 	} {
-		m, err := model.Parse("test.model", tt.text, model.Options{})
+		countExecutions(t, tt.name, tt.text, tt.want)
+	}
+}
+
+// TestTimeout counts the executions of programs that ask for timeout().
+func TestTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       uint64
+	}{
+		{"no thread can move because one has ended", `
+var x bool
+thread R() { _ = x; _ = x }
+thread T() { await(timeout()); x = true }
+init { go R(); go T() }`, 1},
+		{"either of two may be the first", `
+var x bool
+thread T() { await(timeout()); x = true }
+init { go T(); go T() }`, 2},
+	} {
+		countExecutions(t, tt.name, tt.text, tt.want)
+	}
+}
+
+// countExecutions holds that the dynamic reduction explores so many executions, none in vain.
+func countExecutions(t *testing.T, name, text string, want uint64) {
+	m, err := model.Parse("test.model", text, model.Options{})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for _, workers := range []int{1, 4} {
+		o := Options{Reduction: DPOR}
+		o.Workers, o.All = workers, true
+		res, err := Run(context.Background(), m.System(), o)
 		if err != nil {
-			t.Fatalf("%s: %v", tt.name, err)
+			t.Fatalf("%s: %v", name, err)
 		}
-		for _, workers := range []int{1, 4} {
-			o := Options{Reduction: DPOR}
-			o.Workers, o.All = workers, true
-			res, err := Run(context.Background(), m.System(), o)
-			if err != nil {
-				t.Fatalf("%s: %v", tt.name, err)
-			}
-			if res.Executions != tt.want || res.BlockedExecutions != 0 {
-				t.Errorf("%s: %d executions and %d in vain with %d workers, want %d", tt.name,
-					res.Executions, res.BlockedExecutions, workers, tt.want)
-			}
+		if res.Executions != want || res.BlockedExecutions != 0 {
+			t.Errorf("%s: %d executions and %d in vain with %d workers, want %d", name,
+				res.Executions, res.BlockedExecutions, workers, want)
 		}
 	}
 }

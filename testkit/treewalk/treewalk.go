@@ -493,7 +493,7 @@ func (a *asking) timeout() bool {
 		}
 		out := a.p.step(a.s, t, false)[0]
 		if out.Kind == system.Moved {
-			a.moves, a.reads, a.perhaps = true, Access{}, out.Others
+			a.moves, a.perhaps = true, out.Others
 			if t == a.t {
 				return false
 			}

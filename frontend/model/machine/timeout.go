@@ -12,10 +12,12 @@ import (
 //
 //   - If the asking thread can move while timeout() is false, then timeout() is false, whatever the
 //     others do. The step looks at nothing else.
-//   - If another thread can move, the asking thread reads that one's place and what its step
-//     touches: as long as nobody changes these, timeout() stays false.
-//   - If no thread can move, it reads the places of all and what their guards read, and, if threads
-//     create threads, how many there are.
+//   - If another thread can move, the asking thread reads the places of the first such thread and
+//     of those before it, and what their steps touch. The first alone keeps timeout() false. But if
+//     one before it could move later, the accesses would be different ones, although nothing that
+//     was read has changed.
+//   - If no thread can move, it reads the places of all, also of those that have ended, and what
+//     their guards read, and, if threads create threads, how many there are.
 //
 // So two steps that do not conflict commute, and all proofs that rest on accesses apply. What a
 // thread may still do ([Machine.Future]) reads everything if it may ask.
@@ -63,14 +65,9 @@ func (m *Machine) moves(t int) bool {
 		if u == t {
 			continue
 		}
-		out := m.probe.Step(u, 0)
-		if out.Kind == system.Moved {
-			m.heard = m.heard[:0] // the others do not matter
-		}
-		if out.Kind != system.Ended {
-			m.hear(u)
-		}
-		if out.Kind == system.Moved {
+		moved := m.probe.Step(u, 0).Kind == system.Moved
+		m.hear(u)
+		if moved {
 			return true
 		}
 	}
