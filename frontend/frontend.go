@@ -342,7 +342,7 @@ func (fe *FrontEnd) load(f *source.File, o Options) (*Program, error) {
 					of = append(of, x.Name)
 				}
 			}
-			return nil, fmt.Errorf("-%s is an option for files in %s, and %s is none", name,
+			return nil, fmt.Errorf("-%s is an option for files in %s, and %s is not one", name,
 				strings.Join(of, " and "), f.Name)
 		}
 	}

@@ -231,6 +231,40 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestText looks at how steps are shown.
+func TestText(t *testing.T) {
+	var want []string
+	s, err := model.New("m", func(b *model.Builder) {
+		x := model.NewVar(b, "x", false)
+		mu := model.NewMutexes(b, "mu", 1)
+		step := func(text string, add func(p *model.Process)) {
+			want = append(want, text)
+			b.Process("P", add)
+		}
+		step("x.Set(true); x.Set(false)", func(p *model.Process) {
+			p.Step(func() {
+				x.Set(true) // this
+				x.Set(false)
+			})
+		})
+		step("mu[0].Lock", func(p *model.Process) { p.Step(mu[0].Lock) })
+		step("!x.Get()", func(p *model.Process) { p.Wait(func() bool { return !x.Get() }) })
+		step("x.Get: x.Set(false)", func(p *model.Process) {
+			p.When(x.Get, func() { x.Set(false) })
+		})
+		step("step", func(p *model.Process) { p.Step(func() {}) })
+	}).System()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := s.NewMachine()
+	for i := range m.NumThreads() {
+		if _, text, _ := m.Next(i); text != want[i] {
+			t.Errorf("%q, want %q", text, want[i])
+		}
+	}
+}
+
 // TestFailures looks at what becomes of a step that goes wrong.
 func TestFailures(t *testing.T) {
 	for want, step := range map[string]func(b *model.Builder, x *model.Var[int8], p *model.Process){
