@@ -24,7 +24,6 @@ import (
 // host. Semicolons or line ends separate statements. Hosts are named as in the log, or bound by
 // exists, each to a different host.
 type MessageChart struct {
-	text       string
 	variables  []string
 	statements []statement
 }
@@ -35,9 +34,6 @@ type statement struct {
 	send, receive *regexp.Regexp // nil: any text
 	text          string
 }
-
-// Text returns the source of the chart.
-func (m *MessageChart) Text() string { return m.text }
 
 // chartParser reads charts with the scanner of the standard library.
 type chartParser struct {
@@ -55,7 +51,7 @@ func ParseChart(text string) (*MessageChart, error) {
 	p.s.Whitespace = 1<<' ' | 1<<'\t' | 1<<'\r'
 	p.s.Error = func(_ *scanner.Scanner, msg string) { p.fail("%s", msg) }
 	p.next()
-	m := &MessageChart{text: text}
+	m := &MessageChart{}
 	p.skipLines()
 	if p.tok == scanner.Ident && p.s.TokenText() == "exists" {
 		p.head(m)
@@ -206,7 +202,7 @@ func (p *chartParser) pattern() *regexp.Regexp {
 // one such pair, and the search never goes back; otherwise it tries each, and remembers how far
 // the hosts had come without success.
 //
-// The error is about the chart: an unknown host.
+// The error is about the chart or the options: an unknown host, or an algorithm other than Auto.
 func FindChart(ctx context.Context, c *computation.Computation, m *MessageChart,
 	opt Options) (*Result, error) {
 	bound := map[string]int{}
