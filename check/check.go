@@ -43,7 +43,6 @@ import (
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
 	"cpor/frontend/gosrc/testcmd"
-	"cpor/internal/human"
 	"cpor/trace"
 )
 
@@ -97,22 +96,15 @@ func (c Config) every(t *testing.T, what string, skip int, instead func(why erro
 	case res.Failure != nil:
 		t.Fatal(a.text)
 	case res.Verdict != engine.Pass:
-		t.Logf("incomplete: %s, no failure; %s%s", counted(res), res.Reason,
+		t.Logf("incomplete: %s, no failure; %s%s", testcmd.Explored(res), res.Reason,
 			testcmd.Covered(res))
 		if !c.Incomplete {
 			t.FailNow()
 		}
 	default:
-		t.Logf("every schedule%s: %s%s", testcmd.OfScenarios(res), counted(res), res.Bound)
+		t.Logf("every schedule%s: %s%s", testcmd.OfScenarios(res), testcmd.Explored(res),
+			res.Bound)
 	}
-}
-
-// counted says how much was explored.
-func counted(r *gotest.Result) string {
-	if r.Executions == 0 && r.States > 0 {
-		return human.Plural(r.States, "state")
-	}
-	return human.Plural(r.Executions, "execution")
 }
 
 // answer explores a test, if that was not done before.

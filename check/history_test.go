@@ -300,9 +300,9 @@ func TestMistakes(t *testing.T) {
 		{[]Option{Op("Set", (*register).Set).Key(-1)}, "operation Set: it has no parameter -1"},
 		{[]Option{Op("Set", (*register).Set).Key(0)}, ""},
 		{[]Option{Op("Set", (*register).Set).Key(0), Quiescence}, ""},
-		{[]Option{Op("Set", (*register).Set).Key(0), ProgramOrder}, "Key does not fit " +
-			"ProgramOrder: calls of one key can be explained, and those of all keys together " +
-			"cannot"},
+		{[]Option{Op("Set", (*register).Set).Key(0), ProgramOrder}, "Key does not work with " +
+			"ProgramOrder: the calls of each key may have an order where those of all keys " +
+			"together have none"},
 		{[]Option{lockFree, Op("Set", (*register).Set).Key(0)},
 			"Key says how results are compared, which does not matter here"},
 		{[]Option{Op("Get", (*register).Get), Bounds{Steps: 9}},

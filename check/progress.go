@@ -21,7 +21,7 @@ import (
 // of each. The test fails if a call waits for another goroutine, if goroutines can make steps
 // forever while no call ends, or if they can make more than [Bounds].Steps steps without that. The
 // log shows who is suspended where, and the schedule. A step is an operation that synchronizes,
-// such as an atomic operation, with the computation behind it.
+// such as an atomic operation, and the computation up to the next one.
 //
 // Results do not matter: LockFree refuses [Model], [Order], [Operation.Key] and
 // [Operation.MayWait]. Panics, data races, deadlocks and leaked goroutines are failures, too.
@@ -76,8 +76,8 @@ func (p *plan) fitsProperty() string {
 	case p.is == linear && p.bounds.Steps != 0:
 		return "Bounds.Steps is for LockFree and ObstructionFree"
 	case p.is == linear && keys && p.order == ProgramOrder:
-		return "Key does not fit ProgramOrder: calls of one key can be explained, and those of " +
-			"all keys together cannot"
+		return "Key does not work with ProgramOrder: the calls of each key may have an order " +
+			"where those of all keys together have none"
 	case p.is == linear:
 		return ""
 	case keys:

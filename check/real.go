@@ -11,7 +11,7 @@ import (
 )
 
 // linearizable explores the test that has called Linearizable. A test that cannot be explored is
-// sampled; not for LockFree and ObstructionFree, as nobody can suspend a goroutine.
+// sampled, except for LockFree and ObstructionFree: nothing here can suspend a goroutine.
 func linearizable(t *testing.T, p *plan) {
 	t.Helper()
 	if p.config.Timeout == 0 {

@@ -164,7 +164,7 @@ func TestJoin(t *testing.T) { // each goroutine has a channel for its result
 	}
 }
 
-func TestResults(t *testing.T) { // in one channel: the order of the sends is the order of the values
+func TestResults(t *testing.T) { // in one channel: the sends order the values
 	out := make(chan int, 4)
 	for i := range 4 {
 		go func() { out <- i }()

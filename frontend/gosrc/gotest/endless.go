@@ -623,7 +623,7 @@ func ExplainCycle(p *gosrc.Program, t *trace.Trace, cycle []trace.Step, kind Fai
 	return f, nil
 }
 
-// leadsBack returns an error if steps behind an execution do not lead back to where it has ended.
+// leadsBack returns an error if the steps of a cycle do not lead back to where an execution ends.
 func leadsBack(p *gosrc.Program, steps, cycle []trace.Step) error {
 	m := p.NewMachine()
 	walk := func(steps []trace.Step) (system.State, error) {

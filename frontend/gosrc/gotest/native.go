@@ -60,9 +60,17 @@ type Native struct {
 	text string // the scenario
 }
 
-// nativeSteps is how many steps an execution may take that was not told which; one that takes more
-// does not end.
+// nativeSteps is how many steps an execution may take after those that were chosen; one that takes
+// more counts as endless.
 const nativeSteps = 50_000
+
+// steps is nativeSteps, or more for loops that read the clock several thousand times.
+func (n Native) steps() int {
+	if n.Readings > 0 {
+		return 20 * nativeSteps
+	}
+	return nativeSteps
+}
 
 // sampledFor is how long a test is sampled that cannot be covered.
 const sampledFor = 2 * time.Second
@@ -109,16 +117,16 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 		return nil, &NeedsInterpreter{"check.Linearizable has calls that may wait forever",
 			"-machine interpreted explores them"}
 	}
-	return scenarios(ctx, described, o, start, res,
-		func(_ context.Context, texts []string, o Options) (*Result, error) {
-			return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
-				m := n
-				m.Scenario, m.text = nil, text
-				m.Open = func() (native.Process, error) { return n.Scenario(text) }
-				r, _, err := runNative(ctx, m, o)
-				return r, err
-			})
-		}, nil)
+	return scenarios(ctx, described, o, start, res, func(ctx context.Context,
+		_ scenario.Description, texts []string, o Options) (*Result, error) {
+		return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
+			m := n
+			m.Scenario, m.text = nil, text
+			m.Open = func() (native.Process, error) { return n.Scenario(text) }
+			r, _, err := runNative(ctx, m, o)
+			return r, err
+		})
+	}, nil)
 }
 
 // steadily is RunNative without scenarios; said is what the first execution has printed. Like
@@ -186,12 +194,8 @@ func runNative(ctx context.Context, n Native, o Options) (res *Result, said stri
 			}
 		})
 	})()
-	steps := nativeSteps
-	if n.Readings > 0 {
-		steps *= 20 // loops that read the clock may have several thousand rounds
-	}
 	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{
-		Processes: max(1, o.Workers) + 1, MaxSteps: steps, Readings: n.Readings})
+		Processes: max(1, o.Workers) + 1, MaxSteps: n.steps(), Readings: n.Readings})
 	if err != nil {
 		stop()
 		res, err = r.ended(ctx, err)
@@ -291,7 +295,7 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		return res, nil
 	case errors.Is(err, replay.ErrEndless):
 		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps",
-			nativeSteps), stores}
+			r.n.steps()), stores}
 	case ctx.Err() != nil && (err != nil || res.Verdict != engine.Pass):
 		res.Verdict, res.Reason = engine.Incomplete, r.stoppedBecause(ctx)
 		return res, nil

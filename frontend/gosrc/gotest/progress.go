@@ -27,7 +27,7 @@ import (
 
 // check.LockFree and check.ObstructionFree are decided on the graph of all states of a scenario:
 // each state is stored, with what happened before it, and every step of every goroutine is
-// executed from it, but for two kinds of steps that go before all others (below). A goroutine is
+// executed from it, except for two kinds of steps that go before all others (below). A goroutine is
 // in a call from before its first step on; suspending it is to give it no more steps.
 //
 // A type is lock-free if there is no infinite execution in which goroutines make steps in calls
@@ -51,8 +51,8 @@ import (
 // computes up to the first operation of its first call, depends on no step of others: in
 // programs without races it reads what nobody else writes, and whoever waits for it at a channel
 // is in a call and waits. So every execution has one in which that step comes first, with the
-// same steps behind it, and a step that is made once is on no cycle. The test itself, which
-// waits until nobody can run, is asked last.
+// same steps after it, and a step that is made once is on no cycle. The test itself, which
+// waits until nobody can run, comes last.
 //
 // Steps outside calls (the test starts the goroutines, the type has goroutines of its own) lead
 // to further states, but do not count. A cycle of them alone violates nothing. But then cycles
@@ -280,7 +280,7 @@ func (x *progress) search(id int32, who, made, last int) {
 	}
 	*x.known(who, id) = onPath
 	next := slices.Clone(x.moves[id])
-	// The goroutine that made the last step goes on first, so that loops come early.
+	// The goroutine that made the last step continues first, so that loops come early.
 	slices.SortStableFunc(next, func(a, b move) int {
 		first := func(m move) int {
 			if int(m.thread) == last {
@@ -313,7 +313,6 @@ func (x *progress) search(id int32, who, made, last int) {
 func (x *progress) follow(s step, who, made int) (n int32, ok bool) {
 	x.path = append(x.path, s)
 	defer func() { x.path = x.path[:len(x.path)-1] }()
-	alone := s.ends && who != anyone
 	switch {
 	case s.ends:
 		made = 0
@@ -325,7 +324,7 @@ func (x *progress) follow(s step, who, made int) (n int32, ok bool) {
 		x.stall.steps = append(x.graph.path(x.path[0].from), stepsOf(x.path)...)
 		return 0, false
 	}
-	if alone {
+	if s.ends && who != anyone {
 		return 1, true
 	}
 	if *x.known(who, s.to) == onPath {
@@ -363,7 +362,7 @@ func (x *progress) closes(id int32) (ok bool) {
 	cycle := x.path[i:]
 	if !slices.ContainsFunc(cycle, func(s step) bool { return s.in }) {
 		x.reason = "a goroutine that is in no call can run forever, so cycles of the calls " +
-			"cannot be told"
+			"cannot be recognized"
 		return false
 	}
 	x.stall = &stall{steps: x.shortest(id), cycle: stepsOf(cycle), thread: anyone}
@@ -399,7 +398,7 @@ func (x *progress) shortest(id int32) []trace.Step {
 // tooMany notes an execution with more steps than the bound from a state on.
 func (x *progress) tooMany(id int32, who int) {
 	s := &stall{steps: x.shortest(id), thread: anyone}
-	for ended := false; !ended && s.many <= x.bound; {
+	for s.many <= x.bound {
 		var best *move
 		for i, m := range x.moves[id] {
 			n := *x.known(who, m.to)
@@ -408,13 +407,14 @@ func (x *progress) tooMany(id int32, who int) {
 				best = &x.moves[id][i]
 			}
 		}
-		if ended = best == nil; !ended {
-			s.steps = append(s.steps, trace.Step{Thread: int(best.thread), Alt: best.alt})
-			if best.in {
-				s.many++
-			}
-			id = best.to
+		if best == nil {
+			break
 		}
+		s.steps = append(s.steps, trace.Step{Thread: int(best.thread), Alt: best.alt})
+		if best.in {
+			s.many++
+		}
+		id = best.to
 	}
 	x.stall = s
 }
@@ -623,7 +623,7 @@ func (n names) verb(one, many string) string {
 // callers are the calls at the end of an execution, by what their goroutines do.
 type callers struct{ waiting, running, suspended names }
 
-// stalled repeats an execution, and tells what the goroutines in calls do at its end. A cycle must
+// stalled repeats an execution, and says what the goroutines in calls do at its end. A cycle must
 // lead back there.
 func stalled(p *gosrc.Program, steps, cycle []trace.Step) (*Failure, *callers, error) {
 	if len(cycle) > 0 {

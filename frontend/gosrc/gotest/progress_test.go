@@ -286,7 +286,8 @@ func TestChanges(t *testing.T) {
 	} {
 		ran := ""
 		search := func(name string, slow string) explorer {
-			return func(_ context.Context, texts []string, _ Options) (*Result, error) {
+			return func(_ context.Context, _ scenario.Description, texts []string,
+				_ Options) (*Result, error) {
 				ran = strings.TrimPrefix(ran+" "+name, " ")
 				if len(texts) > 1 && texts[0] == slow {
 					return &Result{Verdict: engine.Incomplete}, nil

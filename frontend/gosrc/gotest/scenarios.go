@@ -21,8 +21,7 @@ import (
 // how many of them were covered before it stopped.
 func scenarios(ctx context.Context, described []string, o Options, start time.Time, res *Result,
 	run, stored explorer) (*Result, error) {
-	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run, stored: stored,
-		described: described}
+	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run, stored: stored}
 	for i, text := range described {
 		d, err := scenario.Parse(text)
 		if err != nil {
@@ -42,7 +41,7 @@ func scenarios(ctx context.Context, described []string, o Options, start time.Ti
 			}
 			if on, err := x.explore(set, d); !on || err != nil {
 				if err == nil {
-					err = x.shrink()
+					err = x.shrink(d)
 				}
 				return x.total, err
 			}
@@ -77,12 +76,11 @@ type exploring struct {
 	// stored explores scenarios with stored states; nil: that cannot be.
 	stored explorer
 	slow   bool // a scenario has taken long without
-	// described are the descriptions of all plans.
-	described []string
 }
 
-// explorer explores some scenarios.
-type explorer func(ctx context.Context, texts []string, o Options) (*Result, error)
+// explorer explores some scenarios of a description.
+type explorer func(ctx context.Context, d scenario.Description, texts []string, o Options) (*Result,
+	error)
 
 // explore explores scenarios; on reports whether all have passed. Several together are searched
 // without stored states until one takes long. Then those that are left are searched with them:
@@ -91,7 +89,7 @@ type explorer func(ctx context.Context, texts []string, o Options) (*Result, err
 func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, err error) {
 	for n := 0; n < len(set.Texts); {
 		several := len(set.Texts)-n > 1
-		r, err := x.suited(several, d)(x.ctx, set.Texts[n:], x.left())
+		r, err := x.suited(several, d)(x.ctx, d, set.Texts[n:], x.left())
 		if err != nil {
 			return false, err
 		}
@@ -105,7 +103,7 @@ func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, 
 		}
 		if r.Verdict == engine.Incomplete && several && x.ctx.Err() == nil &&
 			(x.o.Timeout == 0 || x.left().Timeout > quickly) {
-			if r, err = x.run(x.ctx, set.Texts[n:n+1], x.left()); err != nil {
+			if r, err = x.run(x.ctx, d, set.Texts[n:n+1], x.left()); err != nil {
 				return false, err
 			}
 			x.total = sum(x.total, r)
@@ -159,22 +157,18 @@ func (x *exploring) changes(d scenario.Description) bool {
 	return x.slow
 }
 
-// shrink removes calls from a failing scenario, and makes their arguments simpler, as long as it
+// shrink removes calls from a failing scenario, and makes their arguments simpler, while it
 // still fails in the same way. A smaller one that takes long counts as one that does not fail.
-func (x *exploring) shrink() error {
+func (x *exploring) shrink(d scenario.Description) error {
 	for found := true; found && x.failing() != ""; {
 		found = false
-		d, err := planOf(x.described, []string{x.failing()})
-		if err != nil {
-			return err
-		}
 		for _, text := range d.Smaller(x.failing()) {
 			o := x.left()
 			o.Engine = DPOR
 			if o.Timeout == 0 || o.Timeout > quickly {
 				o.Timeout = quickly
 			}
-			r, err := x.run(x.ctx, []string{text}, o)
+			r, err := x.run(x.ctx, d, []string{text}, o)
 			if err != nil {
 				return err
 			}
@@ -273,40 +267,30 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 		len(p.Explore().Scenarios) > 0 {
 		return res, err
 	}
-	stored := func(ctx context.Context, texts []string, o Options) (*Result, error) {
-		d, err := planOf(described, texts)
-		if err != nil {
-			return nil, err
-		}
+	stored := func(ctx context.Context, d scenario.Description, texts []string, o Options) (*Result,
+		error) {
 		return advances(ctx, p, texts, d, o)
 	}
+	auto := cmp.Or(o.Engine, Auto) == Auto
 	beside := stored // the search without stored states
-	if e := cmp.Or(o.Engine, Auto); e != Auto {
+	if !auto {
 		beside = nil
 	}
-	res, err = scenarios(ctx, described, o, start, res,
-		func(ctx context.Context, texts []string, o Options) (*Result, error) {
-			o.Share = 0 // other machines have nothing to add that is worth the time
-			if d, err := planOf(described, texts); err != nil || d.Progress != 0 {
-				if err != nil {
-					return nil, err
-				}
-				return advances(ctx, p, texts, d, o)
-			}
-			switch o.Engine {
-			case Full:
-				return stored(ctx, texts, o)
-			case Cartesian:
-				return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
-					return run(ctx, p.WithScenarios([]string{text}), o)
-				})
-			case Auto, "":
-				if len(texts) > 1 {
-					o.Engine = DPOR
-				}
-			}
-			return run(ctx, p.WithScenarios(texts), o)
-		}, beside)
+	res, err = scenarios(ctx, described, o, start, res, func(ctx context.Context,
+		d scenario.Description, texts []string, o Options) (*Result, error) {
+		o.Share = 0 // other machines have nothing to add that is worth the time
+		switch {
+		case d.Progress != scenario.AnyProgress, o.Engine == Full:
+			return stored(ctx, d, texts, o)
+		case o.Engine == Cartesian:
+			return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
+				return run(ctx, p.WithScenarios([]string{text}), o)
+			})
+		case auto && len(texts) > 1:
+			o.Engine = DPOR
+		}
+		return run(ctx, p.WithScenarios(texts), o)
+	}, beside)
 	switch {
 	case res == nil || res.Failure == nil:
 		p.SetScenarios(nil)
@@ -337,17 +321,6 @@ func oneByOne(texts []string, o Options, run func(text string, o Options) (*Resu
 		}
 	}
 	return total, nil
-}
-
-// planOf returns the description to which scenarios belong.
-func planOf(described, texts []string) (d scenario.Description, err error) {
-	plan, _, _ := strings.Cut(texts[0], ":")
-	for _, text := range described {
-		if d, err = scenario.Parse(text); err != nil || fmt.Sprint(d.Plan) == plan {
-			return d, err
-		}
-	}
-	return d, fmt.Errorf("there is no plan %s of package check", plan)
 }
 
 // quickly is how long a scenario may take among others.

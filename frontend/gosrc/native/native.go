@@ -66,13 +66,13 @@
 //     executions that see different files are not equal. Files of /proc and the like, and a file
 //     that two goroutines read by one descriptor, are outside.
 //
-//   - The network, as long as it is the loopback: connections are those in memory that the
+//   - The network, if it is the loopback: connections are those in memory that the
 //     interpreter has (std/files/net/loopback.go.txt). A step is a point at a word of a stream,
 //     with the same locations as there. What has to leave the loopback (datagrams, other hosts,
 //     descriptors) ends the execution, and the test begins anew with sockets.
 //
 // What is not: sockets, processes, and files that are written. A system call sets
-// [Execution.Outside], and a goroutine that the network poller has woken goes on at once.
+// [Execution.Outside], and a goroutine that the network poller has woken continues at once.
 //
 // # Executions begin equal
 //

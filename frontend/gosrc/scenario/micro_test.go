@@ -138,6 +138,20 @@ func codes() (codes []int) {
 	return codes
 }
 
+// search explores scenarios, and returns what fails in them; nil: nothing.
+func search(t *testing.T, p *gosrc.Program, texts ...string) *engine.Finding {
+	t.Helper()
+	out, err := stateless.Run(t.Context(), p.WithScenarios(texts).System, stateless.Options{
+		Options: engine.Options{KeepTraces: true, Workers: 1}, Reduction: stateless.DPOR})
+	if err != nil || out.Verdict == engine.Incomplete {
+		t.Fatal(out.Reason, err)
+	}
+	if out.Verdict == engine.Pass {
+		return nil
+	}
+	return &out.Violations[0]
+}
+
 // TestMicro explores random scenarios of random small programs, and compares with all
 // interleavings, in which beginnings and ends of calls are events of their own.
 func TestMicro(t *testing.T) {
@@ -146,18 +160,6 @@ func TestMicro(t *testing.T) {
 	p, err := c.Test("TestMicro", gosrc.Explore{})
 	if err != nil {
 		t.Fatal(err)
-	}
-	search := func(texts []string) *engine.Finding {
-		out, err := stateless.Run(t.Context(), p.WithScenarios(texts).System,
-			stateless.Options{Options: engine.Options{KeepTraces: true},
-				Reduction: stateless.DPOR})
-		if err != nil || out.Verdict == engine.Incomplete {
-			t.Fatal(out.Reason, err)
-		}
-		if out.Verdict == engine.Pass {
-			return nil
-		}
-		return &out.Violations[0]
 	}
 	var right []string
 	n, wrong := sample.Of(10, 40, 1000), 0
@@ -184,13 +186,13 @@ func TestMicro(t *testing.T) {
 			continue
 		}
 		wrong++
-		if v := search([]string{text.String()}); v == nil || !strings.Contains(v.Violation.Message,
+		if v := search(t, p, text.String()); v == nil || !strings.Contains(v.Violation.Message,
 			"is not linearizable") {
 			t.Fatalf("%o: %+v, but no order explains all interleavings", m, v)
 		}
 	}
 	for list := range slices.Chunk(right, 1000) {
-		if v := search(list); v != nil {
+		if v := search(t, p, list...); v != nil {
 			t.Fatalf("%s: %v, but an order explains each interleaving", list[v.Trace.Initial],
 				v.Violation.Message)
 		}

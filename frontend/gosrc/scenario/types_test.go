@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/engine"
-	"cpor/engine/stateless"
 	"cpor/frontend/gosrc"
 	"cpor/testkit/sample"
 )
@@ -352,24 +350,12 @@ func TestTypes(t *testing.T) {
 			}
 		}
 		wrong += len(faulty)
-		search := func(texts ...string) *engine.Finding {
-			out, err := stateless.Run(t.Context(), prog.WithScenarios(texts).System,
-				stateless.Options{Options: engine.Options{KeepTraces: true, Workers: 1},
-					Reduction: stateless.DPOR})
-			if err != nil || out.Verdict == engine.Incomplete {
-				t.Fatal(out.Reason, err)
-			}
-			if out.Verdict == engine.Pass {
-				return nil
-			}
-			return &out.Violations[0]
-		}
-		if v := search(right...); v != nil {
+		if v := search(t, prog, right...); v != nil {
 			t.Fatalf("seed %d, %s of %v: %s, but an order explains each interleaving", seed,
 				right[v.Trace.Initial], p.all, v.Violation.Message)
 		}
 		for _, text := range faulty {
-			if v := search(text); v == nil || !strings.Contains(v.Violation.Message,
+			if v := search(t, prog, text); v == nil || !strings.Contains(v.Violation.Message,
 				"is not linearizable") {
 				t.Fatalf("seed %d, %s of %v: %+v, but no order explains all interleavings", seed,
 					text, p.all, v)
@@ -380,7 +366,8 @@ func TestTypes(t *testing.T) {
 		}
 	}
 	if wrong < n/10 || wrong > n*9/10 || waited < n/10 {
-		t.Errorf("%d of %d scenarios are wrong, %d can wait: they should be mixed", wrong, n, waited)
+		t.Errorf("%d of %d scenarios are wrong, %d can wait: they should be mixed", wrong, n,
+			waited)
 	}
 	t.Logf("%d of %d scenarios are wrong, %d can wait", wrong, n, waited)
 }

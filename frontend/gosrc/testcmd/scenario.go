@@ -35,8 +35,8 @@ func AddTest(f *gotest.Failure, dir, test string) {
 	}
 }
 
-// only returns a test function whose call of Linearizable has a further option; empty if it cannot
-// be told which call. Line is that of the failing one.
+// only returns a test function whose call of Linearizable has a further option; empty if it is
+// not clear which call. Line is that of the failing one.
 func only(files *token.FileSet, fn *ast.FuncDecl, scenario string, line int) string {
 	var calls []*ast.CallExpr
 	ast.Inspect(fn, func(n ast.Node) bool {

@@ -715,7 +715,7 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 		}
 		m.apply(ev, st.Choice)
 		if t := int(st.Thread); t < len(now) {
-			now[t].known = nil // which was behind its step before, and may not be told again
+			now[t].known = nil // what was known is from before this step
 		}
 		note(st.After)
 		if f := st.Failure; f != nil && f.Kind == raced {

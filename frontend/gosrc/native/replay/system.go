@@ -244,7 +244,7 @@ func (s *program) same(ev *event, st *native.Step) bool {
 		return false
 	}
 	if st.Hash != 0 && (len(st.Accesses) == 0 || ev.told != 0) {
-		return st.Hash == ev.told // that covers what it has seen of files
+		return st.Hash == ev.told // which covers what the step has seen of files
 	}
 	for i, a := range st.Accesses {
 		if i >= len(ev.acc) || ev.acc[i].Loc != located(a.Loc) || ev.acc[i].Write != a.Write {

@@ -133,8 +133,8 @@ func (r *Ring) Take() int {
 	}
 }
 
-// Vyukov is the bounded queue by Dmitry Vyukov. It is not linearizable, but nobody waits: a Take of a
-// place whose Put is suspended finds the queue empty, and a Put finds it full.
+// Vyukov is the bounded queue by Dmitry Vyukov. It is not linearizable, but nobody waits: a Take of
+// a place whose Put is suspended finds the queue empty, and a Put finds it full.
 type Vyukov struct {
 	cells      [2]struct{ seq, v atomic.Int64 }
 	head, tail atomic.Int64
