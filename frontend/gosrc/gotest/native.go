@@ -839,28 +839,22 @@ const nativeScale = 256
 // cannot be taken, or if nothing fails.
 func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 	f := &Failure{Trace: t}
-	late := map[int]bool{}
+	late := replay.Late{}
 	var failed *system.Violation
 	ended := false
 	err := caught(func() {
 		m := s.NewMachine().(*replay.Machine)
 		trace.Foresee(m, t.Steps)
 		for i, st := range t.Steps {
-			if early, sleeps := m.Early(st.Thread); early {
-				f.Note = "it needs time to pass while a goroutine could run"
-				if sleeps && f.Slept.Func == "" {
-					pos, _, _ := m.Next(st.Thread)
-					f.Slept = Frame{Func: "time.Sleep", Pos: pos}
-				}
-				late[s.parent(st.Thread)] = true
-			}
+			f.early(m, st.Thread, late)
 			out := m.Step(st.Thread, st.Alt)
 			if out.Kind != system.Moved {
 				panic(&replay.Stop{Err: &native.Diverged{At: i,
 					What: fmt.Sprintf("the step is %v", out.Kind)}})
 			}
+			late.Behind(m)
 			if failed = out.Violation; failed != nil {
-				f.late = failed.Kind == machine.Panicked && late[st.Thread]
+				f.late = late[int32(st.Thread)] && replay.OfTest(failed)
 			}
 		}
 		ended = m.Ended(0)
@@ -908,11 +902,16 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 	return f, nil
 }
 
-// parent returns who set the alarm that a thread waits for: for the thread of a timer, the one that
-// has made it.
-func (s *NativeSystem) parent(t int) int {
-	if all := s.ThreadNames(t + 1); t < len(all) && all[t][0] >= 0 {
-		return int(all[t][0])
+// early notes what the next step of a thread does to time.
+func (f *Failure) early(m *replay.Machine, t int, late replay.Late) {
+	if early, sleeps := m.Early(t); early {
+		f.Note = "it needs time to pass while a goroutine could run"
+		if sleeps && f.Slept.Func == "" {
+			pos, _, _ := m.Next(t)
+			f.Slept = Frame{Func: "time.Sleep", Pos: pos}
+		}
 	}
-	return t
+	if f.Note != "" { // if not by this step then before
+		late.Before(m, t)
+	}
 }

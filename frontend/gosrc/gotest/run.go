@@ -30,9 +30,12 @@ import (
 //
 //   - any failure that needs a time.Sleep of the test itself to end early. It counts if it is found
 //     as well when those sleeps, and only those, end when nobody else can run;
-//   - t.Error and t.Fatal, which may be a time-out of the test itself that expires too early, and
-//     a panic of the test behind a time-out that it has set. They count if they are found as well
-//     when time passes only when nobody can run;
+//   - t.Error and t.Fatal, which may be a time-out of the test itself that expires too early. They
+//     count if they are found as well when time passes only when nobody can run;
+//   - likewise a panic in a _test.go file, if a time-out has expired before that the test's
+//     goroutine has set, itself or in a library which it calls, and that goroutine panics, or one
+//     that it has started since. A panic in another file is one of the code under test, and so may
+//     be one of a goroutine that was started before;
 //   - t.Error and t.Fatal where time has passed because a loop has read the clock again and again.
 //     They count if they are found as well when such a loop may read it [gosrc.ManyReadings] times.
 //

@@ -445,11 +445,16 @@ const (
 
 // violate ends the goroutine with a violation.
 func (m *Machine) violate(g *goroutine, kind system.ViolationKind, msg string, stack []token) {
-	v := &system.Violation{Kind: kind, Message: msg, Pos: m.userPos(stack)}
-	if v.Pos.Line == 0 && g.made.fn != nil { // it runs a function of the library
-		v.Pos = m.posOf(g.made)
+	m.fail(g, &system.Violation{Kind: kind, Message: msg, Pos: m.blamed(g, stack)})
+}
+
+// blamed returns the place of a violation with this stack.
+func (m *Machine) blamed(g *goroutine, stack []token) system.Pos {
+	p := m.userPos(stack)
+	if p.Line == 0 && g.made.fn != nil { // it runs a function of the library
+		p = m.posOf(g.made)
 	}
-	m.fail(g, v)
+	return p
 }
 
 func (m *Machine) fail(g *goroutine, v *system.Violation) {

@@ -145,7 +145,7 @@ type gstate struct {
 	parked    bool // it waits where polls can see it
 	delivered bool // a partner has completed what it waits for
 	timeout   bool // of a timer: it is a time-out that a test has set for itself
-	late      bool // its own time-out has expired; only with NoFailed
+	late      bool // its own time-out has expired, or its maker's had; only with NoFailed
 	bubble    bool // it runs in a bubble of testing/synctest
 	armed     bool
 	children  int32

@@ -490,13 +490,13 @@ var enterNatives = sync.OnceFunc(func() {
 		m.violate(g, Failed, m.text(r[0]), withoutHelpers(m.stackOf(g)))
 	})
 	plain("internal/cpor.Crash", func(m *Machine, g *goroutine, r []uint64) {
-		if g.late {
-			m.giveIn(g)
-			return
-		}
 		var stack []token
 		if g.panics != nil {
 			stack = g.panics.stack
+		}
+		if g.late && ofTest(m.blamed(g, stack)) {
+			m.giveIn(g)
+			return
 		}
 		m.violate(g, Panicked, "panic: "+m.text(r[0]), stack)
 	})
@@ -1143,6 +1143,9 @@ func (m *Machine) giveIn(g *goroutine) {
 	g.frames = g.frames[:0]
 }
 
+// ofTest reports whether a place is in a file of tests.
+func ofTest(p system.Pos) bool { return strings.HasSuffix(p.File, "_test.go") }
+
 // ownerOf returns the goroutine whose time-out a timer is, or nil.
 func (m *Machine) ownerOf(g *goroutine) *goroutine {
 	if !g.timeout {
@@ -1161,7 +1164,7 @@ func (m *Machine) testSleeps(g *goroutine) bool {
 	}
 	for k := range g.frames {
 		if g.frames[k].fn.Name == "testing.tRunner" {
-			return strings.HasSuffix(m.posOf(g.userToken()).File, "_test.go")
+			return ofTest(m.posOf(g.userToken()))
 		}
 	}
 	return false

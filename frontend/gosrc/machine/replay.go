@@ -99,24 +99,20 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	rep := &Report{accesses: map[wordAccess]access{}, locked: map[lockKey]token{},
 		missed: map[uint64]token{}}
 	m.report = rep
-	late := map[int32]bool{}
+	late := lateness{}
 	var runs []int // the goroutines of the steps in calls since one has ended
 	for k, st := range steps {
-		sleeps := e.Slept.Func == "" && st.Thread < len(m.gors) && m.testSleeps(m.gors[st.Thread])
-		if (!e.Early || sleeps || m.gors[st.Thread].timeout) && m.Early(st.Thread) {
-			e.Early = true
-			if sleeps {
-				e.Slept = m.places([]token{m.gors[st.Thread].userToken()})[0]
-			}
-			if owner := m.ownerOf(m.gors[st.Thread]); owner != nil {
-				late[owner.number] = true
-			}
+		if st.Thread >= len(m.gors) {
+			return nil, fmt.Errorf("step %d is %v", k+1, system.Blocked)
 		}
+		late.before(m, st.Thread, e)
 		in, before := m.Call(st.Thread) != "", m.Ended(st.Thread)
+		children := m.gors[st.Thread].children
 		out := m.Step(st.Thread, st.Alt)
 		if out.Kind != system.Moved {
 			return nil, fmt.Errorf("step %d is %v", k+1, out.Kind)
 		}
+		late.behind(m, st.Thread, children)
 		if m.Ended(st.Thread) > before {
 			runs = runs[:0]
 		} else if in {
@@ -124,7 +120,8 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		}
 		if out.Violation != nil {
 			e.Violation = out.Violation
-			e.Late = out.Violation.Kind == Panicked && late[int32(st.Thread)]
+			e.Late = out.Violation.Kind == Panicked && late[int32(st.Thread)] &&
+				ofTest(out.Violation.Pos)
 		}
 	}
 	e.Output = string(s.first.output) + string(m.output)
@@ -413,6 +410,33 @@ func (m *Machine) places(stack []token) []Place {
 		}
 	}
 	return ps
+}
+
+// lateness are the goroutines of a test that are late in an execution which is repeated: their own
+// time-outs have expired because time has passed while somebody could run, or they were started by
+// a goroutine that was late then.
+type lateness map[int32]bool
+
+// before notes what the next step of a goroutine does to time.
+func (l lateness) before(m *Machine, t int, e *Ending) {
+	g := m.gors[t]
+	sleeps := e.Slept.Func == "" && m.testSleeps(g)
+	if (!e.Early || sleeps) && m.Early(t) {
+		e.Early = true
+		if sleeps {
+			e.Slept = m.places([]token{g.userToken()})[0]
+		}
+	}
+	if owner := m.ownerOf(g); owner != nil && e.Early { // if not by this step then before
+		l[owner.number] = true
+	}
+}
+
+// behind notes whom a goroutine has started that had made so many others before.
+func (l lateness) behind(m *Machine, t int, children int32) {
+	for ; l[int32(t)] && children < m.gors[t].children; children++ {
+		l[int32(m.sys.threads.Number(threadName{int32(t), children}))] = true
+	}
 }
 
 // Report collects more about a violation while an execution is repeated.

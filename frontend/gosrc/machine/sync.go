@@ -624,6 +624,10 @@ func (m *Machine) spawn(g *goroutine, i *compile.Instr, r []uint64) {
 	}
 	x := m.create(g)
 	x.made = g.userToken()
+	if m.sys.o.NoFailed {
+		m.touch(m.loc(locName{kind: clockLoc}), false) // fire makes a goroutine late
+		x.late = g.late
+	}
 	if i.K == 0 {
 		copy(m.push(x, c.Func, -1), args)
 	} else {

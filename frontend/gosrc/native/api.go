@@ -116,6 +116,7 @@ type Step struct {
 	// After has each thread whose Pending the step has changed, itself and new ones included.
 	After   []Pending
 	Created bool  // it has created a thread
+	Timeout bool  // that thread is a time-out: a timer that the test has set, to wait no longer
 	Scans   bool  // as that of Pending
 	Now     int64 // the virtual clock behind the step, in nanoseconds
 	Failure *Failure

@@ -544,11 +544,14 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 					}
 				}
 			}
+			created := r[2]>>8&1 == 1
 			x.Steps = append(x.Steps, Step{Choice: Choice{p.threads[r[0]], int32(r[1])},
-				Op: Op(r[2]), Created: r[2]>>8&1 == 1, Values: values,
+				Op: Op(r[2]), Created: created, Values: values,
 				Now: int64(word(r[4:])), Hash: word(r[6:]), Accesses: as,
 				Scans: scans && Op(r[2]) != OpStart,
-				Pos:   p.b.symbols.pos(p.stacks[r[3]])})
+				Timeout: created && Op(r[2]) == OpTimerSet &&
+					p.b.symbols.setsTimeout(p.stacks[r[3]]),
+				Pos: p.b.symbols.pos(p.stacks[r[3]])})
 		case recPending:
 			list := &x.First
 			if n := len(x.Steps); n > 0 {
@@ -577,7 +580,7 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 			*list = append(*list, q)
 		case recFailure:
 			msg, rest := text(r[9:])
-			thread, pcs := int32(rest[0]), words(rest[1:])
+			thread, pcs := int32(rest[0]), p.b.symbols.faulted(words(rest[1:]))
 			if thread >= 0 && int(thread)&(1<<14-1) < len(p.threads) {
 				thread = p.threads[thread&(1<<14-1)]
 			}

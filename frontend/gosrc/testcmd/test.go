@@ -418,10 +418,14 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.summary = note + " (-time any makes it a failure; without it, " + o.summary + ")"
 		o.details = s.relative(Describe(slowProgramOf(res), f, s.table(), s.hurry(begin)))
 	default:
+		does := "say"
+		if res.Slow.Kind == gotest.Panic {
+			does = "panic:"
+		}
+		said := strings.TrimSpace(strings.TrimPrefix(res.Slow.Message, "panic: "))
 		o.summary += "; " +
-			s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): %s "+
-				"(-time any shows it)",
-				lines.ReplaceAllString(strings.TrimSpace(res.Slow.Message), " "), res.Slow.Pos.File,
+			s.relative(fmt.Sprintf("on a slow machine the test itself may %s %q (%s:%d): %s "+
+				"(-time any shows it)", does, lines.ReplaceAllString(said, " "), res.Slow.Pos.File,
 				res.Slow.Pos.Line, res.Slow.Note))
 	}
 	o.subtests = subtests(o)

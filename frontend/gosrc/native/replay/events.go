@@ -25,11 +25,13 @@ type event struct {
 	now    int64             // what the clock shows behind it
 	fault  *system.Violation // nil for a data race, which is none of the event's alone
 	crash  bool              // nothing can happen behind it
-	pos    system.Pos
-	told   uint64 // native.Step.Hash
-	alarms uint64 // of an alarm: as pending.alarms
-	scans  bool   // it was looked which threads there are:
-	there  uint64 // Machine.there
+	// timeout: what it has created is a time-out that the test has set.
+	timeout bool
+	pos     system.Pos
+	told    uint64 // native.Step.Hash
+	alarms  uint64 // of an alarm: as pending.alarms
+	scans   bool   // it was looked which threads there are:
+	there   uint64 // Machine.there
 
 	known
 }

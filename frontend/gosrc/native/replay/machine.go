@@ -25,6 +25,7 @@ type Machine struct {
 	fired    int        // how many alarms have gone off
 	dead     bool       // the process would have ended
 	over     bool       // the execution has ended quietly
+	late     []bool     // by thread: as [Late], with all time-outs; only with View.NoFailed
 	threads  int        // one more than the largest number of a thread that exists
 	at       *place
 	log      []undo
@@ -67,6 +68,7 @@ const (
 	undoDead
 	undoAlarms
 	undoThere
+	undoLate
 )
 
 // Stop is the value of a panic that ends a search: an execution could not be made.
@@ -170,6 +172,8 @@ func (m *Machine) Rewind(mark system.Mark) {
 			m.alarms = u.hash
 		case undoThere:
 			m.there = u.hash
+		case undoLate:
+			m.late[u.n] = false
 		}
 	}
 	m.log = m.log[:mark]
@@ -258,9 +262,8 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 	if ev.crash {
 		m.die()
 	}
-	if m.s.view.NoFailed && ev.quiet() {
-		m.log = append(m.log, undo{kind: undoOver})
-		m.over = true
+	if m.s.view.NoFailed {
+		m.giveIn(ev)
 	}
 	if len(ev.births) > 0 {
 		m.log = append(m.log, undo{kind: undoThere, hash: m.there})
@@ -270,6 +273,70 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 		if int(b) >= m.threads {
 			m.log = append(m.log, undo{kind: undoThreads, n: m.threads})
 			m.threads = int(b) + 1
+		}
+	}
+}
+
+// giveIn ends the execution quietly behind an event that is a failure of the test: it says so
+// itself, or panics when its own time-out has expired. It notes who is late.
+func (m *Machine) giveIn(ev *event) {
+	if owner := m.timeoutOf(ev.op, ev.thread); owner >= 0 {
+		m.delay(owner)
+	}
+	if m.isLate(ev.thread) && ev.op == native.OpGo {
+		for _, b := range ev.births {
+			m.delay(b)
+		}
+	}
+	if f := ev.fault; f != nil && (f.Kind == failed || m.isLate(ev.thread) && OfTest(f)) {
+		m.log = append(m.log, undo{kind: undoOver})
+		m.over = true
+	}
+}
+
+func (m *Machine) isLate(t int32) bool { return int(t) < len(m.late) && m.late[t] }
+
+func (m *Machine) delay(t int32) {
+	for int(t) >= len(m.late) {
+		m.late = append(m.late, false)
+	}
+	if !m.late[t] {
+		m.log = append(m.log, undo{kind: undoLate, n: int(t)})
+		m.late[t] = true
+	}
+}
+
+// timeoutOf returns whose time-out expires when a thread executes an operation; -1: nobody's.
+func (m *Machine) timeoutOf(op native.Op, t int32) int32 {
+	if op == native.OpTimer {
+		if made := m.writerOf(exists(t)); made != nil && made.timeout {
+			return made.thread
+		}
+	}
+	return -1
+}
+
+// OfTest tells whether a violation is a panic in a file of tests.
+func OfTest(v *system.Violation) bool {
+	return v.Kind == panicked && strings.HasSuffix(v.Pos.File, "_test.go")
+}
+
+// Late are the threads of a test that are late: their own time-outs have expired while somebody
+// else could run, or they were started by a thread that was late then.
+type Late map[int32]bool
+
+// Before notes what the next step of a thread changes, which lets time pass early.
+func (l Late) Before(m *Machine, t int) {
+	if owner := m.timeoutOf(m.pending(t).op, int32(t)); owner >= 0 {
+		l[owner] = true
+	}
+}
+
+// Behind notes what the last step has changed.
+func (l Late) Behind(m *Machine) {
+	if ev := m.at.ev; l[ev.thread] && ev.op == native.OpGo {
+		for _, b := range ev.births {
+			l[b] = true
 		}
 	}
 }
@@ -336,12 +403,12 @@ func (m *Machine) look(t int, alt uint64) (system.Outcome, *pending) {
 		m.accesses = append(m.accesses, system.Access{Loc: exists(int32(t))})
 		return system.Outcome{Kind: system.Blocked, AtEnd: true}, nil
 	}
-	if m.dead {
-		return system.Outcome{Kind: system.Ended}, nil
-	}
 	if m.over {
 		m.accesses = append(m.accesses, system.Access{Loc: alive})
 		return system.Outcome{Kind: system.Blocked, AtEnd: true}, nil
+	}
+	if m.dead {
+		return system.Outcome{Kind: system.Ended}, nil
 	}
 	p := m.pending(t)
 	switch {
@@ -500,6 +567,9 @@ func (m *Machine) viewed(t int, p *pending) bool {
 	v := m.s.view
 	if v.NoFailed {
 		m.accesses = append(m.accesses, system.Access{Loc: alive})
+		if p.alarm && v.Alarms == 0 || p.op == native.OpGo { // both decide who is late
+			m.accesses = append(m.accesses, system.Access{Loc: clock, Write: p.alarm})
+		}
 	}
 	if v.Alarms > 0 && p.alarm {
 		m.accesses = append(m.accesses, system.Access{Loc: clock, Write: true})
@@ -577,14 +647,14 @@ func (m *Machine) Early(t int) (early, sleeps bool) {
 // Ended tells whether a thread has ended; it has not where the whole process has.
 func (m *Machine) Ended(t int) bool { return !m.dead && m.exists(t) && m.pending(t).ended }
 
-// quiet tells whether an execution ends with the event where failures of the test are none.
-func (ev *event) quiet() bool { return ev.fault != nil && ev.fault.Kind == failed }
-
 // alarm tells whether an operation waits for time to pass.
 func alarm(op native.Op) bool { return op == native.OpSleep || op == native.OpTimer }
 
 // raced is the kind of data races.
 const raced system.ViolationKind = "race"
+
+// panicked is the kind of panics that nobody recovers.
+const panicked system.ViolationKind = "panic"
 
 // failed is the kind of the violation that the test itself says that it has failed.
 const failed system.ViolationKind = "failed"
@@ -838,7 +908,7 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 	}
 	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos,
 		now: st.Now, told: st.Hash, alarms: m.alarms,
-		scans: st.Scans, there: m.there, acc: relocated(st.Accesses)}
+		timeout: st.Timeout, scans: st.Scans, there: m.there, acc: relocated(st.Accesses)}
 	if ev.prev == nil && !(t < len(m.s.first) && m.s.first[t]) {
 		ev.acc = append(ev.acc, system.Access{Loc: exists(st.Thread)})
 	}
