@@ -313,7 +313,7 @@ type move struct {
 type candidate struct {
 	first, last            int // its moves
 	acc                    []system.Access
-	possible               bool // nothing but C1 and C3 is left to decide
+	possible               bool // nothing but C1, C3 and C4 is left to decide
 	invisible, transparent bool
 	late                   bool
 	conflict               int8 // 0: not known yet; 1: C1 and C4 hold; 2: they may not

@@ -312,3 +312,29 @@ func TestUnfair(t *testing.T) {
 		}
 	}
 }
+
+// TestValidate holds that a set is accepted though its step gives a case of a select of another
+// thread another number.
+func TestValidate(t *testing.T) {
+	m, err := model.Parse("m.model", `var c chan(1) bool
+		var x bool = true
+		var y bool = true
+		thread T() { for { select {
+			case <-c:
+			case await(x):
+		} } }
+		thread U() { for { c <- true } }
+		init { go T(); go U() }
+		ltl f { [] y }`, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := temporal.Run(context.Background(), m.System(), properties(m), temporal.Options{
+		Options: engine.Options{Workers: 1, Validate: true}, Reduction: temporal.Invisible})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res[0].Verdict != engine.Pass || res[0].Reduced == 0 {
+		t.Errorf("%v, %d states with an ample set", res[0].Verdict, res[0].Reduced)
+	}
+}

@@ -30,12 +30,6 @@ func (e *Error) Error() string {
 		e.Message
 }
 
-// next is what a thread can do in a state.
-type next struct {
-	alts []uint64
-	ends []system.State
-}
-
 // Check explores the executions from s in which no thread of the set moves. In each state these
 // threads must have as many alternatives as in s, and each transition of another thread must
 // commute with each of them. The error is an *Error.
@@ -53,13 +47,13 @@ func (v *Validator) Check(s system.State, in func(t int) bool) error {
 			}
 			mine := v.next(at, t)
 			if i == 0 {
-				base[t] = len(mine.alts)
+				base[t] = len(mine)
 			}
-			if len(mine.alts) != base[t] {
+			if len(mine) != base[t] {
 				return &Error{fmt.Sprintf("thread %d has %d alternatives, after steps of others %d",
-					t, base[t], len(mine.alts))}
+					t, base[t], len(mine))}
 			}
-			if err := v.commutes(at, t, &mine, n, in); err != nil {
+			if err := v.commutes(at, t, mine, n, in); err != nil {
 				return err
 			}
 		}
@@ -67,7 +61,7 @@ func (v *Validator) Check(s system.State, in func(t int) bool) error {
 			if in(u) || v.Ignore.Has(u) {
 				continue
 			}
-			for _, end := range v.next(at, u).ends {
+			for _, end := range v.next(at, u) {
 				if key := fmt.Sprint(end); !seen[key] {
 					seen[key] = true
 					queue = append(queue, end)
@@ -80,29 +74,30 @@ func (v *Validator) Check(s system.State, in func(t int) bool) error {
 
 // commutes checks that what thread t does in a state leads to the same before and after each
 // transition of a thread outside of the set.
-func (v *Validator) commutes(at system.State, t int, mine *next, n int, in func(int) bool) error {
+func (v *Validator) commutes(at system.State, t int, mine []system.State, n int,
+	in func(int) bool) error {
 	for u := range n {
 		if in(u) || v.Ignore.Has(u) {
 			continue
 		}
 		theirs := v.next(at, u)
-		if v.Waking && len(theirs.ends) == 0 {
-			for _, end := range mine.ends {
-				if len(v.next(end, u).ends) > 0 {
+		if v.Waking && len(theirs) == 0 {
+			for _, end := range mine {
+				if len(v.next(end, u)) > 0 {
 					return &Error{fmt.Sprintf("a step of thread %d enables thread %d", t, u)}
 				}
 			}
 		}
-		for k, end := range theirs.ends {
+		for _, end := range theirs {
 			after := v.next(end, t)
-			if len(after.ends) != len(mine.ends) {
+			if len(after) != len(mine) {
 				return &Error{fmt.Sprintf("a step of thread %d changes what thread %d can do", u,
 					t)}
 			}
-			for j := range mine.ends {
-				v.m.Load(mine.ends[j])
-				out := v.m.Step(u, theirs.alts[k])
-				if out.Kind != system.Moved || !slices.Equal(v.m.Encode(nil), after.ends[j]) {
+			for j := range mine {
+				// Where t enables a case of a select, the others have other numbers.
+				both := func(s system.State) bool { return slices.Equal(s, after[j]) }
+				if !slices.ContainsFunc(v.next(mine[j], u), both) {
 					return &Error{fmt.Sprintf("steps of the threads %d and %d do not commute", u,
 						t)}
 				}
@@ -112,9 +107,8 @@ func (v *Validator) commutes(at system.State, t int, mine *next, n int, in func(
 	return nil
 }
 
-// next executes all enabled alternatives of a thread.
-func (v *Validator) next(s system.State, t int) next {
-	var e next
+// next returns where the enabled alternatives of a thread lead.
+func (v *Validator) next(s system.State, t int) (ends []system.State) {
 	v.m.Load(s)
 	mark := v.m.Mark()
 	for alt := uint64(0); t < v.m.NumThreads(); {
@@ -122,13 +116,12 @@ func (v *Validator) next(s system.State, t int) next {
 		if out.Kind != system.Moved {
 			break
 		}
-		e.alts = append(e.alts, alt)
-		e.ends = append(e.ends, v.m.Encode(nil))
+		ends = append(ends, v.m.Encode(nil))
 		v.m.Rewind(mark)
 		if out.Next == 0 {
 			break
 		}
 		alt = out.Next
 	}
-	return e
+	return ends
 }

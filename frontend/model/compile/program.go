@@ -56,8 +56,8 @@
 //	Deref     A = B - 1; nil is a violation
 //	Ref       A = B + 1
 //	Load      A = the shared location B
-//	Store     the shared location A = B; D is 1 if this is a sum, in Types[T], of what the thread's last
-//	          Load of the location has read, which is used for nothing else, and something else
+//	Store     the shared location A = B; D is 1 if this is a sum, in Types[T], of something and of
+//	          what the thread's last Load of the location has read, which is used for nothing else
 //	LoadLocal A = Fields[B]; StoreLocal: Fields[A] = B
 //	Bump      C, a register, is added to location B, or subtracted if D is 1
 //	Cas       A = (location B equals C), then location B = D
