@@ -169,13 +169,14 @@ type frame struct {
 	fresh  bool // one of them has led to a new node
 	last   int  // the thread that stepped here
 	path   *path
-	bound  int32 // the host that the step has found a player for, -1 for none
+	bound  []int32 // the hosts that the step has found players for
 }
 
-// move is a step, and the host that its thread shall play if it plays none yet; -1 for none.
+// move is a step, and the hosts that get their players by it: those of the threads that do
+// something visible for the first time, in this order.
 type move struct {
 	trace.Step
-	host int32
+	hosts []int32
 }
 
 func newSearch(sys system.System, c *computation.Computation, mp *Mapping,
@@ -223,7 +224,7 @@ func (s *search) run(ctx context.Context, initial int) bool {
 		s.player[h] = -1
 	}
 	s.taken, s.frames = 0, s.frames[:0]
-	s.enter(0, nil, -1)
+	s.enter(0, nil, nil)
 	for len(s.frames) > 0 {
 		if s.taken == s.total {
 			return true
@@ -272,12 +273,14 @@ func (s *search) step(before *path, mv move) {
 	if before != nil {
 		p.silent = before.silent + 1
 	}
-	bound, ok := int32(-1), s.execute(mv.Step)
+	var bound []int32
+	ok := s.execute(mv.Step)
 	for i := 0; i < len(s.deeds) && ok; i++ {
 		d := &s.deeds[i]
 		h := s.plays(d.thread)
-		if h < 0 && mv.host >= 0 {
-			h, bound = mv.host, mv.host
+		if h == undecided && len(bound) < len(mv.hosts) {
+			h = mv.hosts[len(bound)]
+			bound = mv.hosts[:len(bound)+1]
 			s.player[h] = int32(d.thread)
 		}
 		var shown bool
@@ -355,13 +358,13 @@ func (s *search) ready(e *event) bool {
 }
 
 // retreat takes back what a step has added to the cut.
-func (s *search) retreat(hosts []int32, bound int32) {
+func (s *search) retreat(hosts, bound []int32) {
 	for _, h := range hosts {
 		s.cut[h]--
 		s.taken--
 	}
-	if bound >= 0 {
-		s.player[bound] = -1
+	for _, h := range bound {
+		s.player[h] = -1
 	}
 }
 
@@ -376,7 +379,7 @@ func (s *search) leave() {
 }
 
 // enter makes the live state a node, unless it is known.
-func (s *search) enter(last int, p *path, bound int32) bool {
+func (s *search) enter(last int, p *path, bound []int32) bool {
 	s.words = s.m.Encode(s.words)
 	silent := int32(0)
 	if p != nil && s.silence < math.MaxInt32 {

@@ -161,56 +161,55 @@ func (s *search) probe(moves []move, t int) ([]move, probe) {
 		if p.alone && (out.Created || out.Violation != nil || !s.independent(t)) {
 			p.alone = false
 		}
-		moves = s.permitted(moves, trace.Step{Thread: t, Alt: alt}, &p)
+		moves = s.permitted(moves, move{Step: trace.Step{Thread: t, Alt: alt}}, 0, &p)
 		s.m.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
 	}
 	return moves, p
 }
 
-// permitted appends the moves that the step which was just executed and has s.deeds can be.
-func (s *search) permitted(moves []move, st trace.Step, p *probe) []move {
-	taken := make([]int32, 0, 4) // the hosts of the deeds before
-	defer func() {
-		for _, h := range taken {
-			s.cut[h]--
-		}
-	}()
-	for i := range s.deeds {
-		d := &s.deeds[i]
-		h := s.plays(d.thread)
-		if h == undecided {
-			p.alone, p.visible = false, true
-			for _, h := range s.roles.open {
-				if s.player[h] < 0 {
-					if shown, _ := s.fits(d, h); shown {
-						moves = append(moves, move{st, h})
-					}
-				}
-			}
-			return moves
-		}
-		if h >= 0 && (s.roles.shared[h] || d.thread != st.Thread) {
-			p.alone = false
-		}
-		shown, ok := s.fits(d, h)
-		if !ok {
-			if h >= 0 && p.alone && int(s.cut[h]) < len(s.hosts[h]) {
-				// It may fit once other hosts have advanced, unless it never will.
-				e := &s.hosts[h][s.cut[h]]
-				p.alone = len(e.values) == 0 && e.matches(s.m, d) != nil ||
-					sabotage.Is("conform/pending")
-			}
-			return moves
-		}
-		if shown {
-			p.visible = true
-			p.alone = p.alone && len(s.hosts[h][s.cut[h]].values) == 0
-			s.cut[h]++
-			taken = append(taken, h)
-		}
+// permitted appends the moves that the step which was just executed can be, if its deeds from
+// s.deeds[i] are still to be compared with the log; mv has the hosts of those before.
+func (s *search) permitted(moves []move, mv move, i int, p *probe) []move {
+	if i == len(s.deeds) {
+		return append(moves, mv)
 	}
-	return append(moves, move{st, -1})
+	d := &s.deeds[i]
+	h := s.plays(d.thread)
+	if h == undecided {
+		p.alone, p.visible = false, true
+		for _, h := range s.roles.open {
+			if s.player[h] < 0 {
+				s.player[h] = int32(d.thread)
+				with := append(mv.hosts[:len(mv.hosts):len(mv.hosts)], h)
+				moves = s.permitted(moves, move{mv.Step, with}, i, p)
+				s.player[h] = -1
+			}
+		}
+		return moves
+	}
+	if h >= 0 && (s.roles.shared[h] || d.thread != mv.Thread) {
+		p.alone = false
+	}
+	shown, ok := s.fits(d, h)
+	switch {
+	case !ok:
+		if h >= 0 && p.alone && int(s.cut[h]) < len(s.hosts[h]) {
+			// It may fit once other hosts have advanced, unless it never will.
+			e := &s.hosts[h][s.cut[h]]
+			p.alone = len(e.values) == 0 && e.matches(s.m, d) != nil ||
+				sabotage.Is("conform/pending")
+		}
+		return moves
+	case !shown:
+		return s.permitted(moves, mv, i+1, p)
+	}
+	p.visible = true
+	p.alone = p.alone && len(s.hosts[h][s.cut[h]].values) == 0
+	s.cut[h]++
+	moves = s.permitted(moves, mv, i+1, p)
+	s.cut[h]--
+	return moves
 }
 
 // independent reports whether the accesses of the last step conflict with nothing that another
