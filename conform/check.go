@@ -54,6 +54,9 @@ type Result struct {
 	// the order of the execution, the step that shows it, counted from 0.
 	Trace *trace.Trace
 	At    []Match
+	// Violations are the properties that the model violates in Trace. Other executions that show
+	// the same events may violate others, or none.
+	Violations []Violated
 	// Hosts are the names of the threads that play each host in Trace; "" if none has yet.
 	Hosts []string
 	// Next are the events that come next in the log, and Offers what the model can do there; both
@@ -68,6 +71,12 @@ type Result struct {
 type Match struct {
 	Event computation.Event
 	Step  int
+}
+
+// Violated is a property that an execution violates.
+type Violated struct {
+	Steps     int // after how many steps
+	Violation *system.Violation
 }
 
 // Check decides whether the model has an execution that shows the log. The error is a mistake in
@@ -274,7 +283,7 @@ func (s *search) step(before *path, mv move) {
 		p.silent = before.silent + 1
 	}
 	var bound []int32
-	ok := s.execute(mv.Step)
+	ok := s.execute(mv.Step).Kind == system.Moved
 	for i := 0; i < len(s.deeds) && ok; i++ {
 		d := &s.deeds[i]
 		h := s.plays(d.thread)
@@ -303,16 +312,16 @@ func (s *search) step(before *path, mv move) {
 	s.m.Rewind(mark)
 }
 
-// execute executes a step and notes its visible deeds; false if the thread does not move.
-func (s *search) execute(st trace.Step) bool {
+// execute executes a step and notes its visible deeds.
+func (s *search) execute(st trace.Step) system.Outcome {
 	s.steps++
 	s.deeds = s.deeds[:0]
-	if s.m.Step(st.Thread, st.Alt).Kind != system.Moved {
-		return false
+	out := s.m.Step(st.Thread, st.Alt)
+	if out.Kind == system.Moved {
+		story := s.story.Story()
+		s.deeds = s.mapping.visible(s.deeds, &story, st.Thread)
 	}
-	story := s.story.Story()
-	s.deeds = s.mapping.visible(s.deeds, &story, st.Thread)
-	return true
+	return out
 }
 
 // plays returns the host that a thread of the live state plays: [nobody], [undecided], or

@@ -61,9 +61,11 @@ func (s *search) follow(r *Result) {
 	slices.Reverse(at)
 	s.m.Load(s.sys.Initial()[b.initial])
 	cut := make([]int32, len(s.hosts))
+	s.observe(r)
 	for i, p := range at {
 		r.Trace.Steps = append(r.Trace.Steps, p.step)
-		s.execute(p.step)
+		r.violated(s.execute(p.step).Violation)
+		s.observe(r)
 		for _, h := range p.hosts {
 			r.At = append(r.At, Match{computation.Event{Process: int(h),
 				Index: s.hosts[h][cut[h]].index}, i})
@@ -99,6 +101,26 @@ func (s *search) follow(r *Result) {
 	}
 	// What can come now is before what must wait.
 	slices.SortStableFunc(r.Next, func(a, b Expected) int { return len(a.After) - len(b.After) })
+}
+
+// violated notes violations of the last step of the trace, each once.
+func (r *Result) violated(v *system.Violation) {
+	for ; v != nil; v = v.Also {
+		if !slices.ContainsFunc(r.Violations, func(x Violated) bool { return x.Violation.Same(v) }) {
+			r.Violations = append(r.Violations, Violated{len(r.Trace.Steps), v})
+		}
+	}
+}
+
+// observe notes what the observers find in the live state.
+func (s *search) observe(r *Result) {
+	for t := range s.m.NumThreads() {
+		if s.obs.Has(t) {
+			mark := s.m.Mark()
+			r.violated(s.m.Step(t, 0).Violation)
+			s.m.Rewind(mark)
+		}
+	}
 }
 
 // The bounds of what is looked at, and shown, behind the longest prefix.
@@ -142,38 +164,36 @@ func (o *Offer) key() string {
 
 // offers adds what thread t can do, and visits the states behind silent steps.
 func (s *search) offers(t int, found map[Offer]bool, visit func()) {
-	o := Offer{Thread: s.m.ThreadName(t)}
-	h := s.plays(t)
-	if h >= 0 {
-		o.Host = s.c.Name(int(h))
+	pos, text, _ := s.m.Next(t)
+	offer := func(t int, does, why string) {
+		o := Offer{Thread: s.m.ThreadName(t), Pos: pos, Text: text, Does: does, Why: why}
+		h := s.plays(t)
+		if h >= 0 {
+			o.Host = s.c.Name(int(h))
+		}
+		if h != nobody && len(found) < maxOffers {
+			found[o] = true
+		}
 	}
-	o.Pos, o.Text, _ = s.m.Next(t)
 	mark := s.m.Mark()
 	for alt, more := uint64(0), true; more; {
-		s.deeds = s.deeds[:0]
-		out := s.m.Step(t, alt)
-		story := s.story.Story()
-		if out.Kind == system.Blocked && len(found) < maxOffers && h != nobody {
-			x := o
-			if x.Why = strings.Join(story.Waits, ", "); x.Why != "" {
-				x.Why = "waits for " + x.Why
-			} else {
-				x.Why = "waits"
-			}
-			found[x] = true
+		out := s.execute(trace.Step{Thread: t, Alt: alt})
+		if out.Kind == system.Blocked {
+			offer(t, "", strings.TrimSuffix("waits for "+
+				strings.Join(s.story.Story().Waits, ", "), " for "))
 		}
 		if out.Kind != system.Moved {
 			return
 		}
-		s.deeds = s.mapping.visible(s.deeds, &story, t)
+		if out.Violation != nil {
+			offer(t, "fail: "+trace.Headline(out.Violation), "then it has ended")
+		}
 		silent := true
 		for i := range s.deeds {
 			if why := s.misfit(&s.deeds[i]); why != nil {
 				silent = false
-				if x := o; len(found) < maxOffers {
-					x.Does, x.Why = describe(&s.deeds[i]), why.Error()
-					found[x] = true
-				}
+				offer(s.deeds[i].thread, describe(&s.deeds[i]), why.Error())
+				break // a handshake does the rest only if it does this
 			}
 		}
 		if silent {
@@ -226,5 +246,5 @@ func (s *search) misfit(d *deed) error {
 				s.c.Name(g))
 		}
 	}
-	return errors.New("it fits, and leads to a state that was explored")
+	return errors.New("the log has it here, and does not fit later")
 }

@@ -207,7 +207,10 @@ func (r *conformReport) write(w io.Writer) error {
 		head += ": " + r.Why
 	}
 	how := terminal.Bad
-	if r.Verdict == conform.Accepted {
+	if len(r.Violations) > 0 {
+		head += "; the execution that was found violates a property"
+	}
+	if r.Verdict == conform.Accepted && len(r.Violations) == 0 {
 		how = terminal.Good
 	}
 	fmt.Fprintf(&b, "%s: %s\n", strings.Join(r.file[1:], " "), r.page.Paint(how, head))
@@ -222,6 +225,10 @@ func (r *conformReport) write(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "\n  followed  %s\n  states    %s\n", human.Count(int64(r.Followed)),
 		human.Count(int64(r.Nodes)))
+	for _, v := range r.Violations {
+		fmt.Fprintf(&b, "  violates  %s: %s, after step %d\n", trace.PosString(v.Violation.Pos),
+			trace.Headline(v.Violation), v.Steps)
+	}
 	for h, t := range r.Hosts {
 		if t != "" && t != r.run.Name(h) {
 			fmt.Fprintf(&b, "  %s is %s\n", r.run.Name(h), t)
@@ -275,9 +282,17 @@ type conformJSON struct {
 	Hosts    map[string]string `json:"hosts"`
 	Next     []eventJSON       `json:"next,omitempty"`
 	Offers   []offerJSON       `json:"offers,omitempty"`
+	Violates []violatedJSON    `json:"violates,omitempty"`
 	States   int               `json:"states"`
 	Steps    int               `json:"steps"`
 	Trace    *trace.Record     `json:"trace"`
+}
+
+type violatedJSON struct {
+	Steps   int                  `json:"steps"`
+	Kind    system.ViolationKind `json:"kind"`
+	Message string               `json:"message"`
+	Pos     string               `json:"pos"`
 }
 
 type eventJSON struct {
@@ -320,6 +335,10 @@ func (r *conformReport) writeJSON(w io.Writer) error {
 	for _, o := range r.Offers {
 		j.Offers = append(j.Offers, offerJSON{o.Thread, o.Host, trace.PosString(o.Pos), o.Text,
 			o.Does, o.Why})
+	}
+	for _, v := range r.Violations {
+		j.Violates = append(j.Violates, violatedJSON{v.Steps, v.Violation.Kind,
+			v.Violation.Message, trace.PosString(v.Violation.Pos)})
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
