@@ -82,7 +82,7 @@ func (m *Mapping) event1(c *computation.Computation, h int, k int32, names bindi
 		b, ok := r.Log.match(e.text, names)
 		for _, w := range r.With {
 			if ok {
-				b, ok = w.Value.match(c.Value(h, k, w.Name).String(), b)
+				b, ok = w.has(c.Value(h, k, w.Name), b)
 			}
 		}
 		if ok {
@@ -95,10 +95,27 @@ func (m *Mapping) event1(c *computation.Computation, h int, k int32, names bindi
 	for i := range m.Values {
 		r := &m.Values[i]
 		if v := c.Value(h, k, r.Name); v.Defined() {
-			e.values = append(e.values, wanted{r, v.String()})
+			e.values = append(e.values, wanted{r, written(v)})
 		}
 	}
 	return e, true
+}
+
+// has reports whether the log's value of a variable fits. One that the log does not give fits
+// {name}, and says nothing about the name.
+func (r *ValueRule) has(v computation.Value, names binding) (binding, bool) {
+	if !v.Defined() {
+		return names, len(r.Value.names) == 1 && strings.Join(r.Value.parts, "") == ""
+	}
+	return r.Value.match(written(v), names)
+}
+
+// written is a value of the log as a model prints it: strings without quotation marks.
+func written(v computation.Value) string {
+	if v.Kind() == computation.String {
+		return v.Text()
+	}
+	return v.String()
 }
 
 // deed is a visible deed, and the thread that did it.

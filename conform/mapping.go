@@ -163,7 +163,7 @@ func ParseMapping(name, source string) (*Mapping, error) {
 		if !ok {
 			continue
 		}
-		kind, rest, _ := strings.Cut(rest, " ")
+		kind, rest := cutWord(rest)
 		var err error
 		switch kind {
 		case "event":
@@ -182,87 +182,127 @@ func ParseMapping(name, source string) (*Mapping, error) {
 	return m, errors.Join(errs...)
 }
 
+const eventForm = `want event "TEXT" [with NAME=VALUE, ...] => print "TEXT", send "VALUE" to ` +
+	`"CHANNEL" or receive "VALUE" from "CHANNEL"`
+
 // event reads "LOG" [with NAME=PATTERN, ...] => print|send|receive ["TEXT"] [to|from "CHANNEL"].
 func (m *Mapping) event(s string, line int) error {
-	const form = `want event "TEXT" [with NAME=VALUE, ...] => print "TEXT", send "VALUE" to ` +
-		`"CHANNEL" or receive "VALUE" from "CHANNEL"`
-	left, right, ok := strings.Cut(s, "=>")
-	if !ok {
-		return errors.New(form)
-	}
 	r := EventRule{Line: line}
 	var err error
-	left, with, has := strings.Cut(left, " with ")
-	if r.Log, err = quoted(left); err != nil {
-		return fmt.Errorf("%w (%s)", err, form)
+	if r.Log, s, err = quoted(s); err != nil {
+		return err
 	}
-	if has {
+	left, right, ok := strings.Cut(s, "=>")
+	if !ok {
+		return errors.New(eventForm)
+	}
+	if word, with := cutWord(left); word == "with" {
 		for _, w := range strings.Split(with, ",") {
-			name, value, ok := strings.Cut(strings.TrimSpace(w), "=")
-			if !ok {
-				return fmt.Errorf("%q: %s", w, form)
+			name, value, ok := strings.Cut(w, "=")
+			if name = strings.TrimSpace(name); !ok || name == "" {
+				return fmt.Errorf("%q: %s", strings.TrimSpace(w), eventForm)
 			}
 			p, err := ParsePattern(strings.TrimSpace(value))
 			if err != nil {
 				return err
 			}
-			r.With = append(r.With, ValueRule{Name: strings.TrimSpace(name), Value: p, Line: line})
+			r.With = append(r.With, ValueRule{Name: name, Value: p, Line: line})
 		}
+	} else if word != "" {
+		return fmt.Errorf("%q: %s", word, eventForm)
 	}
-	verb, rest, _ := strings.Cut(strings.TrimSpace(right), " ")
-	between := ""
-	switch verb {
-	case "print":
-		r.Kind = system.Print
-	case "send":
-		r.Kind, between = system.Send, " to "
-	case "receive":
-		r.Kind, between = system.Receive, " from "
-	default:
-		return fmt.Errorf("%q: %s", verb, form)
-	}
-	if between != "" {
-		var channel string
-		if rest, channel, has = strings.Cut(" "+rest, between); has {
-			if r.Channel, err = quoted(channel); err != nil {
-				return fmt.Errorf("%w (%s)", err, form)
-			}
-		}
-	}
-	if rest = strings.TrimSpace(rest); rest != "" {
-		if r.Text, err = quoted(rest); err != nil {
-			return fmt.Errorf("%w (%s)", err, form)
-		}
+	if err := r.does(right); err != nil {
+		return err
 	}
 	m.Events = append(m.Events, r)
 	return nil
 }
 
-// quoted reads a pattern between quotation marks.
-func quoted(s string) (*Pattern, error) {
-	s = strings.TrimSpace(s)
-	u, err := strconv.Unquote(s)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not a text in quotation marks", s)
+// does reads the right side of a rule.
+func (r *EventRule) does(s string) error {
+	verb, s := cutWord(s)
+	between := ""
+	switch verb {
+	case "print":
+		r.Kind = system.Print
+	case "send":
+		r.Kind, between = system.Send, "to"
+	case "receive":
+		r.Kind, between = system.Receive, "from"
+	default:
+		return fmt.Errorf("%q: %s", verb, eventForm)
 	}
-	return ParsePattern(u)
+	var err error
+	word, rest := cutWord(s)
+	if s != "" && word != between {
+		if r.Text, s, err = quoted(s); err != nil {
+			return err
+		}
+		word, rest = cutWord(s)
+	}
+	if s != "" && word == between {
+		if r.Channel, s, err = quoted(rest); err != nil {
+			return err
+		}
+	}
+	if s != "" {
+		return fmt.Errorf("%q: %s", s, eventForm)
+	}
+	return nil
+}
+
+// cutWord cuts a text behind its first word.
+func cutWord(s string) (word, rest string) {
+	s = strings.TrimSpace(s)
+	if i := strings.IndexAny(s, " \t"); i >= 0 {
+		return s[:i], strings.TrimSpace(s[i:])
+	}
+	return s, ""
+}
+
+// quoted reads the pattern between quotation marks that s begins with.
+func quoted(s string) (p *Pattern, rest string, err error) {
+	s = strings.TrimSpace(s)
+	q, err := strconv.QuotedPrefix(s)
+	if err != nil {
+		word, _ := cutWord(s)
+		return nil, s, fmt.Errorf("%q is not a text in quotation marks (%s)", word, eventForm)
+	}
+	u, err := strconv.Unquote(q)
+	if err != nil {
+		return nil, s, err
+	}
+	p, err = ParsePattern(u)
+	return p, strings.TrimSpace(s[len(q):]), err
 }
 
 // host reads HOST is THREAD, ....
 func (m *Mapping) host(s string, line int) error {
+	const form = "want host NAME is THREAD[, THREAD]"
 	host, threads, ok := strings.Cut(s, " is ")
-	if !ok {
-		return errors.New("want host NAME is THREAD[, THREAD]")
+	host = strings.TrimSpace(host)
+	if !ok || host == "" {
+		return errors.New(form)
 	}
 	r := HostRule{Line: line}
 	var err error
-	if r.Host, err = ParsePattern(strings.TrimSpace(host)); err != nil {
+	if r.Host, err = ParsePattern(host); err != nil {
 		return err
 	}
 	for _, t := range strings.Split(threads, ",") {
-		p, err := ParsePattern(strings.TrimSpace(t))
+		t = strings.TrimSpace(t)
+		if t == "" {
+			return errors.New(form)
+		}
+		p, err := ParsePattern(t)
 		if err != nil {
 			return err
+		}
+		for _, name := range r.Host.names {
+			if name == "_" || !slices.Contains(p.names, name) {
+				return fmt.Errorf("thread %s does not say what {%s} in host %s is: the names of "+
+					"the host must be in each thread", t, name, host)
+			}
 		}
 		r.Threads = append(r.Threads, p)
 	}
@@ -273,14 +313,15 @@ func (m *Mapping) host(s string, line int) error {
 // value reads NAME is VARIABLE.
 func (m *Mapping) value(s string, line int) error {
 	name, variable, ok := strings.Cut(s, " is ")
-	if !ok {
+	name = strings.TrimSpace(name)
+	if !ok || name == "" {
 		return errors.New("want value NAME is VARIABLE")
 	}
 	p, err := ParsePattern(strings.TrimSpace(variable))
 	if err != nil {
 		return err
 	}
-	m.Values = append(m.Values, ValueRule{Name: strings.TrimSpace(name), Model: p, Line: line})
+	m.Values = append(m.Values, ValueRule{Name: name, Model: p, Line: line})
 	return nil
 }
 

@@ -106,7 +106,8 @@ func (s *search) follow(r *Result) {
 // violated notes violations of the last step of the trace, each once.
 func (r *Result) violated(v *system.Violation) {
 	for ; v != nil; v = v.Also {
-		if !slices.ContainsFunc(r.Violations, func(x Violated) bool { return x.Violation.Same(v) }) {
+		same := func(x Violated) bool { return x.Violation.Same(v) }
+		if !slices.ContainsFunc(r.Violations, same) {
 			r.Violations = append(r.Violations, Violated{len(r.Trace.Steps), v})
 		}
 	}
