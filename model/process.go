@@ -1,14 +1,16 @@
 package model
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"cpor/system"
 )
 
 // Process is a process while it is built: its methods add steps, in their order. Some methods are
-// for use in a step: Choose, Await, Assert, Goto and Stop.
+// for use in a step: Choose, Await, Assert, Print, Goto and Stop.
 type Process struct {
 	m      *machine
 	name   string
@@ -291,6 +293,17 @@ func (p *Process) Assert(cond bool, message string) {
 	p.m.stepping()
 	if !cond {
 		panic(&failure{kind: system.Assertion, message: message})
+	}
+}
+
+// Print tells what a step does, with blanks between the operands. Traces show it, and cpor conform
+// compares it with a log. It is part of the step, and reads no variables.
+func (p *Process) Print(operands ...any) {
+	p.m.stepping()
+	if p.m.narrate {
+		line := fmt.Sprintln(operands...)
+		p.m.tell(system.Deed{Kind: system.Print, Value: line,
+			Text: fmt.Sprintf("print %q", strings.TrimSuffix(line, "\n"))})
 	}
 }
 

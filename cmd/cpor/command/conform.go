@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -114,20 +115,9 @@ func conformCommand(e *env, args []string) int {
 
 func (c *conformConfig) run(e *env, sys system.System, files []string) int {
 	mistake := func(err error) int { return e.mistake("conform", "%v", err) }
-	from := files[0]
-	if c.mapping != "" {
-		from = c.mapping
-	}
-	source, err := os.ReadFile(from)
+	mapping, err := c.readMapping(files[0])
 	if err != nil {
 		return mistake(err)
-	}
-	mapping, err := conform.ParseMapping(from, string(source))
-	if err != nil {
-		return mistake(err)
-	}
-	if c.mapping != "" && len(mapping.Events)+len(mapping.Hosts)+len(mapping.Values) == 0 {
-		return mistake(fmt.Errorf(`-map %s: no line begins with "//cpor:"`, from))
 	}
 	execs, err := logs.ReadFiles(files[1:], e.stdin, c.logs)
 	if err != nil {
@@ -145,7 +135,8 @@ func (c *conformConfig) run(e *env, sys system.System, files []string) int {
 					strings.Join(run.Names(), ", ")))
 			}
 		}
-		c.opt.Lost = func(h string) bool { return hosts[0] == "all" || slices.Contains(hosts, h) }
+		all := slices.Contains(hosts, "all")
+		c.opt.Lost = func(h string) bool { return all || slices.Contains(hosts, h) }
 	}
 	ctx := e.ctx
 	if c.timeout > 0 {
@@ -176,6 +167,27 @@ func (c *conformConfig) run(e *env, sys system.System, files []string) int {
 	}
 	return map[conform.Verdict]int{conform.Accepted: ExitPass, conform.Rejected: ExitViolation,
 		conform.Incomplete: ExitIncomplete}[res.Verdict]
+}
+
+// readMapping reads the mapping of a model. A model in Go, which has no file, has none unless -map
+// gives it.
+func (c *conformConfig) readMapping(model string) (*conform.Mapping, error) {
+	from := model
+	if c.mapping != "" {
+		from = c.mapping
+	}
+	source, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) && c.mapping == "" {
+		return &conform.Mapping{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := conform.ParseMapping(from, string(source))
+	if err == nil && c.mapping != "" && len(m.Events)+len(m.Hosts)+len(m.Values) == 0 {
+		return nil, fmt.Errorf(`-map %s: no line begins with "//cpor:"`, from)
+	}
+	return m, err
 }
 
 // conformReport is what is printed.
