@@ -2,6 +2,7 @@ package flow
 
 import (
 	"math/bits"
+	"slices"
 
 	"cpor/frontend/model/compile"
 	"cpor/system"
@@ -102,10 +103,10 @@ func (a *Analysis) record(at int, in *compile.Instr, env []value) {
 		a.use(at, env[in.B], Close)
 	case compile.CaseChan:
 		poll := ChanOps(0)
-		if hasDefault(a.p, in) {
+		cases := a.p.Selects[in.T]
+		if hasDefault(a.p, in) || a.parks(cases, env) {
 			poll = Poll
 		}
-		cases := a.p.Selects[in.T]
 		for i := range cases {
 			what := poll
 			if looks(cases[i]) {
@@ -124,6 +125,22 @@ func (a *Analysis) record(at int, in *compile.Instr, env []value) {
 			}
 		}
 	}
+}
+
+// parks reports whether a select with several cases may wait at a channel without a buffer, where
+// it is found by others: it does so if no other case is ready, as with a default.
+func (a *Analysis) parks(cases []compile.SelectCase, env []value) bool {
+	return len(cases) > 1 && slices.ContainsFunc(cases, func(c compile.SelectCase) bool {
+		if c.Kind != compile.SelRecv && c.Kind != compile.SelSend {
+			return false
+		}
+		for i := range a.p.Chans {
+			if a.p.Chans[i].Cap == 0 && env[c.Chan].has(int64(i+1)) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // mark calls f for the locations that are accessed: n beginning with each of first.
