@@ -189,20 +189,36 @@ func (s *search) offers(t int, found map[Offer]bool, visit func()) {
 		if out.Violation != nil {
 			offer(t, "fail: "+trace.Headline(out.Violation), "then it has ended")
 		}
-		silent := true
-		for i := range s.deeds {
-			if why := s.misfit(&s.deeds[i]); why != nil {
-				silent = false
-				offer(s.deeds[i].thread, describe(&s.deeds[i]), why.Error())
-				break // a handshake does the rest only if it does this
-			}
-		}
-		if silent {
+		if d, why := s.parts(); d != nil {
+			offer(d.thread, describe(d), why.Error())
+		} else {
 			visit()
 		}
 		s.m.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
 	}
+}
+
+// parts returns the first deed of the last step with which the log does not continue, and why; nil
+// if the step is silent.
+func (s *search) parts() (*deed, error) {
+	var taken []int32
+	defer func() { s.retreat(taken, nil) }()
+	var last *deed
+	for i := range s.deeds {
+		d := &s.deeds[i]
+		h := s.plays(d.thread)
+		shown, ok := s.fits(d, h)
+		if !ok {
+			return d, s.misfit(d)
+		}
+		if shown {
+			s.cut[h]++
+			s.taken++
+			taken, last = append(taken, h), d
+		}
+	}
+	return last, errors.New("the log has it here, and does not fit later")
 }
 
 // describe says what a deed is.
@@ -217,20 +233,15 @@ func describe(d *deed) string {
 	return fmt.Sprintf("print %q", v)
 }
 
-// misfit says why the log does not continue with a deed; nil if the deed is silent.
+// misfit says why the log does not continue with a deed.
 func (s *search) misfit(d *deed) error {
 	h := s.plays(d.thread)
 	switch {
-	case h == nobody:
-		return nil
 	case h == unlogged:
 		return errors.New("the log has no host for this thread")
 	case h == undecided:
 		return errors.New("no host that is still without a thread begins so")
 	case int(s.cut[h]) == len(s.hosts[h]):
-		if s.lost[h] {
-			return nil
-		}
 		return fmt.Errorf("the log of %s has ended", s.c.Name(int(h)))
 	}
 	e := &s.hosts[h][s.cut[h]]
