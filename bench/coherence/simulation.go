@@ -314,9 +314,14 @@ func (s *Simulation) UnparkAll() {
 // End implements [probe.Observer].
 func (s *Simulation) End(worker int) {
 	s.workers[worker].state = ended
-	if !s.dispatch() {
-		s.UnparkAll()
-		s.live = s.dispatch()
+	if s.dispatch() {
+		return
+	}
+	s.UnparkAll()
+	// Before the token is given away: from then on another worker decides.
+	s.live = slices.ContainsFunc(s.workers, func(c *clock) bool { return c.state == ready })
+	if s.live {
+		s.dispatch()
 	}
 }
 
