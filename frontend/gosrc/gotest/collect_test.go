@@ -96,7 +96,7 @@ func TestMany(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Options{Timeout: time.Minute}
+		o := Options{Timeout: 10 * time.Minute}
 		if verdict == engine.Incomplete {
 			o.Timeout = 2 * time.Second
 		}

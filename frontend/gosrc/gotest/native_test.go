@@ -192,7 +192,7 @@ func TestNativeLimits(t *testing.T) {
 		p.Start("a")
 	})
 	var needs *NeedsInterpreter
-	if _, err := runToy(t.Context(), endless, Options{Timeout: 20 * time.Second}); !errors.As(err,
+	if _, err := runToy(t.Context(), endless, Options{Timeout: 5 * time.Minute}); !errors.As(err,
 		&needs) {
 		t.Error(err)
 	}
