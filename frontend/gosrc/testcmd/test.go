@@ -390,8 +390,8 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.verdict = passed
 		o.summary = "every schedule" + OfScenarios(res) + ": " + Explored(res) + res.Bound +
 			fixed(res) + natively(res)
-		if t := res.Tests; len(t) > 0 && t[0].Skipped && !t[0].Ended {
-			o.verdict, o.summary = skipped, cmp.Or(strings.TrimSpace(t[0].Why), "skipped")
+		if skips(res) {
+			o.verdict, o.summary = skipped, cmp.Or(strings.TrimSpace(res.Tests[0].Why), "skipped")
 		}
 	case res.Once != nil:
 		head, rest, _ := strings.Cut(s.relative(Headline(res.Once)), "\n")
