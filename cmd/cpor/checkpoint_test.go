@@ -129,7 +129,8 @@ func killAndResume(t *testing.T, bin string, args []string, every string, want k
 					got.Transitions = 0
 				}
 				if got != want {
-					t.Fatalf("after %d kills: %+v, want %+v", killed, got, want)
+					t.Fatalf("after %d kills: %+v, want %+v\n%s\n%s%s", killed, got, want,
+						strings.Join(cmd.Args, " "), out, stderr.Bytes())
 				}
 				// The log of the last checkpoint, and of one that was killed behind it.
 				if logs, err := filepath.Glob(filepath.Join(dir, "states-*")); err != nil ||
