@@ -29,15 +29,14 @@ type Options struct {
 	// Lost reports whether the log of a host may lack its end: the host may have done more than
 	// the log shows. Nil means that no host has.
 	Lost func(host string) bool
-	// MaxNodes bounds the stored nodes; 0 means 10 million. A node takes about 50 bytes.
+	// MaxNodes bounds the stored nodes; 0 means [DefaultNodes]. A node takes about 50 bytes.
 	MaxNodes int
 	// NoReduction explores all steps at every node.
 	NoReduction bool
-	// Progress, if not nil, is called every few thousand nodes.
-	Progress func(nodes, events int)
 }
 
-const defaultNodes = 10_000_000
+// DefaultNodes is Options.MaxNodes if that is 0.
+const DefaultNodes = 10_000_000
 
 // Result is what [Check] found out.
 type Result struct {
@@ -46,8 +45,8 @@ type Result struct {
 	Why string
 	// Events are the events of the log that the mapping maps, Unmapped how many others there are.
 	Events, Unmapped int
-	// Followed are the events of the longest prefix of the log that the model can follow, Cut the
-	// prefix: how many events of each host, as in [computation.Cut].
+	// Followed are the events of the longest prefix of the log that the search could follow, Cut
+	// the prefix: how many events of each host, as in [computation.Cut].
 	Followed int
 	Cut      computation.Cut
 	// Trace is an execution of the model that shows this prefix, and At for each event of it, in
@@ -148,6 +147,7 @@ type search struct {
 	cutOff  bool  // it kept a step from being taken
 
 	steps int
+	asked int // how often the search has asked whether to stop
 	best  *reached
 	why   string
 }
@@ -218,7 +218,7 @@ func newSearch(sys system.System, c *computation.Computation, mp *Mapping,
 			"begin with %s", unmapped, directive)
 	}
 	if o.MaxNodes == 0 {
-		s.o.MaxNodes = defaultNodes
+		s.o.MaxNodes = DefaultNodes
 	}
 	return s, nil
 }
@@ -256,21 +256,15 @@ func (s *search) run(ctx context.Context, initial int) bool {
 	return s.taken == s.total
 }
 
-// stop reports whether a limit was met, and says so from time to time.
+// stop reports whether a limit was met.
 func (s *search) stop(ctx context.Context) bool {
-	n := len(s.seen)
-	if n >= s.o.MaxNodes {
+	if len(s.seen) >= s.o.MaxNodes {
 		s.why = fmt.Sprintf("the limit of %d nodes was reached", s.o.MaxNodes)
 		return true
 	}
-	if s.steps&1023 == 0 {
-		if ctx.Err() != nil {
-			s.why = context.Cause(ctx).Error()
-			return true
-		}
-		if s.o.Progress != nil && s.steps&65535 == 0 {
-			s.o.Progress(n, s.best.taken)
-		}
+	if s.asked++; s.asked%64 == 0 && ctx.Err() != nil {
+		s.why = context.Cause(ctx).Error()
+		return true
 	}
 	return false
 }

@@ -46,7 +46,7 @@
 // longer, begins with a step that is explored, and accepts at the same node. If w contains no step
 // of t, no alternative is visible and fits, because an accepting cut contains that event; so they
 // are silent, and w is also possible after any of them, with the same length. By 4 one of them
-// leads to a new node: the search cannot postpone w for ever, because there are finitely many
+// leads to a new node: the search cannot postpone w forever, because there are finitely many
 // nodes and the last new one of a cycle of such choices is expanded fully. This is the proviso for
 // safety properties (Bošnački and Holzmann, Improving SPIN's partial-order reduction for
 // breadth-first search, SPIN 2005), which holds for any order of search.

@@ -150,18 +150,15 @@ func (s *search) probe(moves []move, t int) ([]move, probe) {
 	p := probe{alone: s.futures != nil}
 	mark := s.m.Mark()
 	for alt, more := uint64(0), true; more; {
-		s.steps++
-		s.deeds = s.deeds[:0]
-		out := s.m.Step(t, alt)
+		step := trace.Step{Thread: t, Alt: alt}
+		out := s.execute(step)
 		if out.Kind != system.Moved {
 			return moves, probe{}
 		}
-		story := s.story.Story()
-		s.deeds = s.mapping.visible(s.deeds, &story, t)
 		if p.alone && (out.Created || out.Violation != nil || !s.independent(t)) {
 			p.alone = false
 		}
-		moves = s.permitted(moves, move{Step: trace.Step{Thread: t, Alt: alt}}, 0, &p)
+		moves = s.permitted(moves, move{Step: step}, 0, &p)
 		s.m.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
 	}

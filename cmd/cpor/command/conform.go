@@ -49,13 +49,13 @@ func (c *conformConfig) define() (f *cliflag.Set, complete func() error) {
 	f.StringVar(&c.lost, "lost", "", "the logs of these `hosts` (node1,node2 or all) may lack "+
 		"their end")
 	complete = detectcmd.DefineLog(f, &c.logs)
-	f.IntVar(&c.opt.MaxNodes, "max-states", 10_000_000, "stop after this `number` of stored "+
-		"states")
+	f.IntVar(&c.opt.MaxNodes, "max-states", conform.DefaultNodes,
+		"stop after this `number` of stored states")
 	f.DurationVar(&c.timeout, "timeout", 0, "stop after this `time`")
 	f.StringVar(&c.trace, "trace", "", "write the model's execution to `FILE`; the name decides "+
 		"the form, as in cpor run")
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
-	f.BoolVar(&c.quiet, "q", false, "print the verdict only, and no progress")
+	f.BoolVar(&c.quiet, "q", false, "print the verdict only")
 	f.Var(&c.color, "color", terminal.Usage)
 	return f, complete
 }
