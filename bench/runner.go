@@ -101,7 +101,8 @@ type Runner interface {
 	Run(ctx context.Context, r Request) Outcome
 }
 
-// processRunner runs each request in a process of its own, or one to package classic in this one.
+// processRunner runs each request in a process of its own, except those of classicMode and
+// simulateMode.
 type processRunner struct {
 	exe string // the command
 	dir string // holds the models as files, and is removed by close

@@ -64,10 +64,7 @@ func runScale(ctx context.Context, s *Session) error {
 		return runPredicted(ctx, s)
 	}
 	sweeps := scaleSweeps(s)
-	var workers []int
-	for w := 1; w <= mostWorkers; w *= 2 {
-		workers = append(workers, w)
-	}
+	workers := doubling(mostWorkers)
 	if !slices.Contains(workers, s.Workers) {
 		workers = append(workers, s.Workers)
 		slices.Sort(workers)

@@ -30,11 +30,7 @@ const mostHot = 8
 
 // Prediction is what a simulation of a search says.
 type Prediction struct {
-	// Transfer and the others are the costs of the machine.
-	Transfer time.Duration `json:"transfer_ns"`
-	Memory   time.Duration `json:"memory_ns"`
-	Pause    time.Duration `json:"pause_ns"`
-	Wake     time.Duration `json:"wake_ns"`
+	coherence.Costs // of the machine
 	// Lost is the share of the time in which another program ran while local work was measured,
 	// which does not count.
 	Lost float64 `json:"lost"`
@@ -121,9 +117,7 @@ func simulate(ctx context.Context, r *Request, out *Outcome) (*Prediction, error
 		out.States, out.Transitions = res.States, res.Transitions
 		return nil
 	}
-	costs := coherence.Calibrate(ctx)
-	p := &Prediction{Transfer: costs.Transfer, Memory: costs.Memory, Pause: costs.Pause,
-		Wake: costs.Wake}
+	p := &Prediction{Costs: coherence.Calibrate(ctx)}
 	meter := coherence.NewMeter()
 	const measured = 5 // searches; the first one meets cold code
 	for range measured {
@@ -136,7 +130,7 @@ func simulate(ctx context.Context, r *Request, out *Outcome) (*Prediction, error
 	p.Lost = lost
 	speedups := map[int]float64{}
 	for _, n := range doubling(r.Workers) {
-		sim := coherence.NewSimulation(n, costs, segments)
+		sim := coherence.NewSimulation(n, p.Costs, segments)
 		sim.Watch(func() { err = search(n) })
 		if err != nil || out.Status != Done {
 			return p, err

@@ -18,8 +18,8 @@ func predicted(ctx context.Context, r Request) Outcome {
 			Search: 100 * time.Millisecond / time.Duration(r.Workers),
 			CPU:    110 * time.Millisecond}
 	}
-	p := &Prediction{Transfer: 60, Memory: 90, Pause: 80, Wake: 5000, Lost: 0.25,
-		Law: coherence.Law{Contention: 0.05, Coherence: 0.001}}
+	p := &Prediction{Costs: coherence.Costs{Transfer: 60, Memory: 90, Pause: 80, Wake: 5000},
+		Lost: 0.25, Law: coherence.Law{Contention: 0.05, Coherence: 0.001}}
 	for _, n := range doubling(r.Workers) {
 		d := time.Duration(98e6 / p.Law.Speedup(n))
 		p.Runs = append(p.Runs, SimulatedRun{n, coherence.Result{Time: d, Local: 0.7, Moving: 0.1,

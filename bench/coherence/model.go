@@ -59,14 +59,15 @@ import (
 type Costs struct {
 	// Transfer is how long a line takes from one processor's cache to another's, or to make
 	// other copies invalid.
-	Transfer time.Duration
+	Transfer time.Duration `json:"transfer_ns"`
 	// Memory is how long a line takes from memory, or a cache that all share.
-	Memory time.Duration
+	Memory time.Duration `json:"memory_ns"`
 	// Pause is how long runtime.Gosched takes, and Wake how long a goroutine that slept takes
 	// to run.
-	Pause, Wake time.Duration
+	Pause time.Duration `json:"pause_ns"`
+	Wake  time.Duration `json:"wake_ns"`
 	// CacheLines is how many lines the processor's own cache holds.
-	CacheLines int
+	CacheLines int `json:"-"`
 }
 
 // lineSize is what processors transfer at a time, in bytes.

@@ -16,6 +16,7 @@ import (
 type Simulation struct {
 	costs    Costs
 	segments table[time.Duration]
+	local    time.Duration // local work of all workers
 	memory   *memory
 	locks    map[uintptr]*lock
 	hot      [probe.Sites]Hot
@@ -44,16 +45,12 @@ const (
 
 // clock is a worker's.
 type clock struct {
-	now    time.Duration
-	state  state
-	woken  bool // Unpark came before Park
-	last   probe.Site
-	locks  int           // held
-	turn   chan struct{} // a token lets the worker run
-	idle   time.Duration
-	local  time.Duration
-	moving time.Duration
-	waited time.Duration
+	now   time.Duration
+	state state
+	woken bool // Unpark came before Park
+	last  probe.Site
+	locks int           // held
+	turn  chan struct{} // a token lets the worker run
 }
 
 // lock is a lock and who waits for it.
@@ -160,18 +157,19 @@ func (s *Simulation) yield(w int) {
 func (s *Simulation) work(site probe.Site) *clock {
 	c := s.workers[s.running]
 	d := *s.segments.at(c.last, site, c.locks)
-	c.now, c.local, c.last = c.now+d, c.local+d, site
-	if w := s.running; c.now > s.horizon {
-		s.yield(w)
+	c.now, c.last = c.now+d, site
+	s.local += d
+	if c.now > s.horizon {
+		s.yield(s.running)
 	}
 	return c
 }
 
-// pay charges a worker for an access.
-func (s *Simulation) pay(c *clock, site probe.Site, n uintptr, by charge) {
+// pay charges the running worker for an access.
+func (s *Simulation) pay(site probe.Site, p unsafe.Pointer, write bool) {
+	c, n := s.workers[s.running], at(p)
+	by := s.memory.access(s.running, n, write, c.now)
 	c.now += by.total()
-	c.moving += by.transfer
-	c.waited += by.wait
 	h := &s.hot[site]
 	h.Accesses++
 	h.Moving += by.transfer
@@ -195,9 +193,8 @@ func (s *Simulation) Access(site probe.Site, p unsafe.Pointer, write bool) {
 	if !s.live { // before the workers begin, and after they have ended
 		return
 	}
-	c := s.work(site)
-	n := at(p)
-	s.pay(c, site, n, s.memory.access(s.running, n, write, c.now))
+	s.work(site)
+	s.pay(site, p, write)
 }
 
 // Touch implements [probe.Observer].
@@ -231,8 +228,7 @@ func (s *Simulation) Lock(site probe.Site, p unsafe.Pointer) {
 		c.state = locked
 		s.yield(w)
 		s.hot[site].Waiting += c.now - from
-		c.waited += c.now - from
-		s.pay(c, site, at(p), s.memory.access(w, at(p), true, c.now))
+		s.pay(site, p, true)
 	}
 	l.held = true
 	c.locks++
@@ -244,7 +240,7 @@ func (s *Simulation) Unlock(site probe.Site, p unsafe.Pointer) {
 		return
 	}
 	c := s.work(site)
-	s.pay(c, site, at(p), s.memory.access(s.running, at(p), true, c.now))
+	s.pay(site, p, true)
 	c.last = probe.Unlocked // what comes now is not done with the lock held
 	l := s.locks[uintptr(p)]
 	l.held = false
@@ -271,7 +267,6 @@ func (s *Simulation) Pause() {
 	}
 	c := s.workers[s.running]
 	c.now += s.costs.Pause
-	c.idle += s.costs.Pause
 	c.last = probe.Start
 	if c.now > s.horizon {
 		s.yield(s.running)
@@ -285,11 +280,9 @@ func (s *Simulation) Park(worker int) {
 		c.woken = false
 		return
 	}
-	from := c.now
 	c.state = parked
 	s.yield(worker)
 	c.woken = false
-	c.idle += c.now - from
 }
 
 // Unpark implements [probe.Observer].
@@ -331,20 +324,21 @@ func (s *Simulation) Now() time.Duration { return s.workers[s.running].now }
 // Result returns what was predicted, when the search has ended.
 func (s *Simulation) Result() Result {
 	var r Result
-	var local, moving, waited time.Duration
 	for _, c := range s.workers {
 		r.Time = max(r.Time, c.now)
-		local, moving, waited = local+c.local, moving+c.moving, waited+c.waited
 	}
-	if all := float64(r.Time) * float64(len(s.workers)); all > 0 {
-		r.Local, r.Moving, r.Waiting = float64(local)/all, float64(moving)/all, float64(waited)/all
-		r.Idle = 1 - r.Local - r.Moving - r.Waiting
-	}
+	var moving, waiting time.Duration
 	for site, h := range s.hot {
+		moving, waiting = moving+h.Moving, waiting+h.Waiting
 		if h.Moving+h.Waiting > 0 {
 			h.Site, h.Lines = probe.Site(site).String(), len(s.lines[site])
 			r.Hot = append(r.Hot, h)
 		}
+	}
+	if all := float64(r.Time) * float64(len(s.workers)); all > 0 {
+		r.Local, r.Moving = float64(s.local)/all, float64(moving)/all
+		r.Waiting = float64(waiting) / all
+		r.Idle = 1 - r.Local - r.Moving - r.Waiting
 	}
 	slices.SortStableFunc(r.Hot, func(a, b Hot) int {
 		return cmp.Compare(b.Moving+b.Waiting, a.Moving+a.Waiting)
