@@ -300,7 +300,7 @@ func (w *writer) explain(f *formula, holds bool) {
 	switch {
 	case f.pure:
 		if f.node != nil {
-			w.t.check(w, f, holds)
+			w.check(f, holds)
 		}
 	case f.dual != nil && !holds:
 		w.explain(f.dual, true)
@@ -316,10 +316,10 @@ func (w *writer) explain(f *formula, holds bool) {
 }
 
 // check marks a predicate that holds, or does not.
-func (t *pattern) check(w *writer, f *formula, holds bool) {
+func (w *writer) check(f *formula, holds bool) {
 	g := *f
 	g.nodeNeg = f.nodeNeg == holds
-	w.mark(reason(t.p.c, f.shown, t.p.cut(t.d.s)), &g, 0)
+	w.mark(reason(w.t.p.c, f.shown, w.t.p.cut(w.t.d.s)), &g, 0)
 }
 
 // operands explains a conjunction or disjunction: by the operand that decides, or by all.
@@ -353,11 +353,7 @@ func (w *writer) along(f *formula) {
 	t := w.t
 	if f.op == existsGlobally && f.kids[0].node != nil {
 		k := f.kids[0]
-		until := int64(-1)
-		if f.bound >= 0 {
-			until = f.bound
-		}
-		w.mark(always(k.shown, k.nodeNeg, f.bound), k, until)
+		w.mark(always(k.shown, k.nodeNeg, f.bound), k, f.bound)
 	}
 	if f.op == avoid {
 		w.mark("from here on never: "+f.node.Kids[0].String(), nil, -1)

@@ -434,10 +434,11 @@ func reason(c *computation.Computation, n *predicate.Node, cut computation.Cut) 
 
 // always says that a predicate holds from a point on, or never does.
 func always(n *predicate.Node, neg bool, bound int64) string {
-	text := "from here on always: " + n.String()
+	text := "from here on always: "
 	if neg {
-		text = "from here on never: " + n.String()
+		text = "from here on never: "
 	}
+	text += n.String()
 	if bound >= 0 {
 		text += fmt.Sprintf(" (for %d events)", bound)
 	}

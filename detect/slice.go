@@ -1,5 +1,11 @@
 package detect
 
+import (
+	"slices"
+
+	"cpor/detect/computation"
+)
+
 // box is the set of consistent cuts whose local states are allowed: a conjunction of 1-local
 // predicates. Entry i says for each local state of process i whether it is; nil allows all.
 //
@@ -265,12 +271,13 @@ func (t *pattern) below(f *formula) ([]box, bool) {
 
 // greatest returns the greatest cut of a box, nil if it is empty.
 func (t *pattern) greatest(b box) []int32 {
-	w := append(make([]int32, 0, len(t.final)), t.final...)
+	w := slices.Clone(t.final)
 	for changed := true; changed; {
 		changed = false
 		for i := range w {
 			before := w[i]
-			for w[i] >= 0 && (b[i] != nil && !b[i][w[i]] || !leq(t.p.row(i, w[i]), w)) {
+			for w[i] >= 0 && (b[i] != nil && !b[i][w[i]] ||
+				!computation.Cut(t.p.row(i, w[i])).Leq(w)) {
 				w[i]--
 			}
 			if w[i] < 0 || t.r.stopped.Load() {
@@ -280,15 +287,6 @@ func (t *pattern) greatest(b box) []int32 {
 		}
 	}
 	return w
-}
-
-func leq(a, b []int32) bool {
-	for i, x := range a {
-		if x > b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // onlyAllowed returns AG of a box.
@@ -318,7 +316,7 @@ func (t *pattern) staying(b box) []box {
 			return nil
 		}
 	}
-	m := append([]int32(nil), t.final...)
+	m := slices.Clone(t.final)
 	for changed := true; changed; {
 		changed = false
 		for i := range m {
