@@ -168,29 +168,21 @@ func runPredicted(ctx context.Context, s *Session) error {
 	s.Plan(len(sweeps)*(1+len(clock)*rounds), est*time.Duration(len(sweeps)*(10+2*rounds)))
 	for _, sw := range sweeps {
 		label := fmt.Sprintf("%s %s, %s", name(sw.model), sw.params, sw.por)
-		request := Request{Model: sw.model, Params: sw.params, POR: sw.por, Limit: s.Limit,
-			MaxMemory: s.MaxMemory}
-		m := Measurement{Benchmark: name(sw.model), Params: sw.params}
+		measure := func(tool, mode string, workers, round int, label string, est time.Duration) {
+			out := s.Run(ctx, Request{Model: sw.model, Params: sw.params, Mode: mode, POR: sw.por,
+				Workers: workers, Limit: s.Limit, MaxMemory: s.MaxMemory}, label, est)
+			if out.Status != Done && out.Status != Interrupted {
+				s.Note("%s: %s", label, out.Reason)
+			}
+			s.Record(Measurement{Benchmark: name(sw.model), Params: sw.params, Tool: tool,
+				Config: config(sw.por, workers), Round: round, Outcome: out})
+		}
 		for round := 1; round <= rounds; round++ {
 			for _, w := range clock {
-				r := request
-				r.Workers = w
-				m.Tool, m.Config, m.Round = "cpor", config(sw.por, w), round
-				m.Outcome = s.Run(ctx, r, label+", "+human.Plural(w, "worker"), est)
-				if m.Status != Done && m.Status != Interrupted {
-					s.Note("%s: %s", label, m.Reason)
-				}
-				s.Record(m)
+				measure("cpor", "", w, round, label+", "+human.Plural(w, "worker"), est)
 			}
 		}
-		r := request
-		r.Mode, r.Workers = simulateMode, s.Simulate
-		m.Tool, m.Config, m.Round = simulator, config(sw.por, s.Simulate), 1
-		m.Outcome = s.Run(ctx, r, label+", simulated", 10*est)
-		if m.Status != Done && m.Status != Interrupted {
-			s.Note("%s, simulated: %s", label, m.Reason)
-		}
-		s.Record(m)
+		measure(simulator, simulateMode, s.Simulate, 1, label+", simulated", 10*est)
 	}
 	return nil
 }

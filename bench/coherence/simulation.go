@@ -142,9 +142,9 @@ func (s *Simulation) dispatch() bool {
 	return true
 }
 
-// yield lets another worker run, and returns when the worker w may run again.
-func (s *Simulation) yield(w int) {
-	c := s.workers[w]
+// yield lets another worker run, and returns when the one that runs may run again.
+func (s *Simulation) yield() {
+	c := s.workers[s.running]
 	if !s.dispatch() {
 		// All sleep: the pool ends, or is stopped from outside.
 		s.UnparkAll()
@@ -160,7 +160,7 @@ func (s *Simulation) work(site probe.Site) *clock {
 	c.now, c.last = c.now+d, site
 	s.local += d
 	if c.now > s.horizon {
-		s.yield(s.running)
+		s.yield()
 	}
 	return c
 }
@@ -226,7 +226,7 @@ func (s *Simulation) Lock(site probe.Site, p unsafe.Pointer) {
 		from := c.now
 		l.queue = append(l.queue, w)
 		c.state = locked
-		s.yield(w)
+		s.yield()
 		s.hot[site].Waiting += c.now - from
 		s.pay(site, p, true)
 	}
@@ -269,7 +269,7 @@ func (s *Simulation) Pause() {
 	c.now += s.costs.Pause
 	c.last = probe.Start
 	if c.now > s.horizon {
-		s.yield(s.running)
+		s.yield()
 	}
 }
 
@@ -281,7 +281,7 @@ func (s *Simulation) Park(worker int) {
 		return
 	}
 	c.state = parked
-	s.yield(worker)
+	s.yield()
 	c.woken = false
 }
 
