@@ -55,6 +55,9 @@ type Options struct {
 	before *time.Duration // for the time of the searches that this one continues with
 }
 
+// heedsFairness reports whether executions that are not fair are ignored.
+func (o *Options) heedsFairness() bool { return o.Fair || o.Strong }
+
 // FormulaError says that a formula cannot be checked: it has a next operator under a
 // reduction, or its automaton grows too large.
 type FormulaError struct {

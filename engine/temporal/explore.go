@@ -354,12 +354,12 @@ func newExpander(s *exploration) *expander {
 	if !sabotage.On { // what is broken on purpose is not to be hidden
 		x.machine = m.Capabilities().Expanding
 	}
-	if s.o.Fair || s.o.Strong {
+	if s.o.heedsFairness() {
 		x.futures = m.Capabilities().Futures
 	}
 	if s.o.Validate {
 		x.val = persistent.NewValidator(s.sys)
-		x.val.Ignore, x.val.Waking = s.obs, s.o.Fair || s.o.Strong
+		x.val.Ignore, x.val.Waking = s.obs, s.o.heedsFairness()
 	}
 	return x
 }
@@ -663,10 +663,10 @@ func (x *expander) conflicts(t, n int) bool {
 }
 
 // wakes reports whether a candidate may enable thread u, now or after steps of others, in a search
-// that heeds fairness: it writes something that u may look at. Conflicts does not tell, because
+// that heeds fairness: it writes something that u may look at. Conflicts is not enough, because
 // it takes a send for independent of the receive that it enables.
 func (x *expander) wakes(c *candidate, u int) bool {
-	if !x.s.o.Fair && !x.s.o.Strong || sabotage.Is("fair/wakes") {
+	if !x.s.o.heedsFairness() || sabotage.Is("fair/wakes") {
 		return false
 	}
 	if x.futures == nil {
@@ -836,7 +836,7 @@ func (x *expander) known(ample uint32, path func() []statestore.Ref) {
 	}
 	t := int(ample - ampleFirst)
 	x.all(t, x.s.gaveUp.Load)
-	if !x.s.o.Fair && !x.s.o.Strong || sabotage.Is("fair/known") {
+	if !x.s.o.heedsFairness() || sabotage.Is("fair/known") {
 		return
 	}
 	mark := x.m.Mark()

@@ -28,7 +28,7 @@ import (
 // from s in which none of T takes a step. If all steps of w are independent of those of T in s,
 // that thread can move in each state of w, so timeout() is false there. So the bounds for
 // [Machine.Conflicts] follow the others with timeout() false: what a thread does only if it is
-// true, and what comes after, is no part of w. A step of w is one that its thread can take while
+// true, and what comes after, is not part of w. A step of w is one that its thread can take while
 // timeout() is false, so it reads no places. It still is one if a step of T comes before it, even
 // if no other thread can move then.
 //
