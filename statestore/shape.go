@@ -388,10 +388,6 @@ func hashBits(s []uint64, seed, from, to int) uint64 {
 // count returns the number of different values between places i and j, and no more than limit + 1.
 // Without examples it is the square of the distance, so that equal distances are the best.
 func (v *valueCounter) count(i, j int, limit float64) float64 {
-	if len(v.sums) == 0 {
-		d := float64(v.at[j] - v.at[i])
-		return d * d
-	}
 	v.list = v.list[:0]
 	for k := i; k < j; k++ {
 		v.extend(i, k)
@@ -413,6 +409,10 @@ func (v *valueCounter) extend(i, k int) {
 
 // distinct is count for the examples in v.list.
 func (v *valueCounter) distinct(i, j int, limit float64) float64 {
+	if len(v.sums) == 0 {
+		d := float64(v.at[j] - v.at[i])
+		return d * d
+	}
 	clear(v.set)
 	mask := uint64(len(v.set) - 1)
 	n := 0
@@ -458,15 +458,10 @@ func (v *valueCounter) table(limit float64) [][]float64 {
 		v.list = v.list[:0]
 		for j := i + 1; j < len(d); j++ {
 			d[i][j] = max(d[i][j-1], limit+1)
-			if d[i][j-1] > limit {
-				continue
+			if d[i][j-1] <= limit {
+				v.extend(i, j-1)
+				d[i][j] = v.distinct(i, j, limit)
 			}
-			if len(v.sums) == 0 {
-				d[i][j] = v.count(i, j, limit)
-				continue
-			}
-			v.extend(i, j-1)
-			d[i][j] = v.distinct(i, j, limit)
 		}
 	}
 	return d
