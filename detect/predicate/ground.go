@@ -63,7 +63,7 @@ const (
 	AF       // on every path, at some time
 	EG       // on some path, always
 	AG       // on every path, always
-	LeadsTo  // ->: whenever the first operand holds, on every path the second does later
+	LeadsTo  // ->: whenever the first operand holds, on every path the second does, then or later
 	Sequence // operands that hold one after the other; the operand of EF or AF
 )
 
