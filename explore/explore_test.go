@@ -779,8 +779,8 @@ func TestCoverage(t *testing.T) {
 // first line of what failed.
 func TestHistory(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "q.json")
-	if err := os.WriteFile(name, []byte(`{"package": "q", "test": "TestQ", "failure": {"kind": "failed",
-		"headline": "failed: *q.Queue is not linearizable\n\n    goroutine 1"},
+	if err := os.WriteFile(name, []byte(`{"package": "q", "test": "TestQ", "failure": {
+		"kind": "failed", "headline": "failed: *q.Queue is not linearizable\n\n    goroutine 1"},
 		"record": {"pos": "", "initial": 0, "trace": [], "final": [], "history": {
 			"type": "*q.Queue", "promise": "linearizable", "scenario": "Take() || Take()",
 			"calls": [{"goroutine": 1, "call": "Take()", "begin": 0, "end": -1}]}}}`), 0o666); err != nil {

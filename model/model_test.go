@@ -211,10 +211,8 @@ func TestMistakes(t *testing.T) {
 			*model.Process) {
 			panic("oh")
 		}),
-		": before the processes begin: P is in a loop without": step(func(_ *model.Builder, _ *model.Var[int8],
-			p *model.Process) {
-			p.Loop(func() {})
-		}),
+		": before the processes begin: P is in a loop without": step(
+			func(_ *model.Builder, _ *model.Var[int8], p *model.Process) { p.Loop(func() {}) }),
 		"Require never holds": func(b *model.Builder) {
 			b.Process("P", func(p *model.Process) { p.Step(func() {}) })
 			b.Init(func() { b.Require(false) })

@@ -18,6 +18,13 @@ const (
 	inType                  // the struct has a further field
 )
 
+// Statements that several functions get.
+const (
+	fileDone     = `if e != 0 { return ^uintptr(0), 0, Errno(e) }; return r, 0, 0 }`
+	ignoreOption = `if fd.cpor != nil { return fd.cpor.option() }`
+	needsSocket  = `if fd.cpor != nil { cporNetReal() }`
+)
+
 // rules put our scheduler and race detector into the run-time, and a point before each
 // operation that synchronizes.
 var rules = []rule{
@@ -70,9 +77,9 @@ var rules = []rule{
 	// Outside.
 	{file: "runtime/proc.go", name: "entersyscall", code: `if cporOn { cporOutside = true }`},
 	{file: "syscall/syscall_linux.go", name: "Syscall",
-		code: `if r, e, done := cporFile(trap, a1, a2, a3, 0, 0, 0); done { if e != 0 { return ^uintptr(0), 0, Errno(e) }; return r, 0, 0 }`},
+		code: `if r, e, done := cporFile(trap, a1, a2, a3, 0, 0, 0); done { ` + fileDone},
 	{file: "syscall/syscall_linux.go", name: "Syscall6",
-		code: `if r, e, done := cporFile(trap, a1, a2, a3, a4, a5, a6); done { if e != 0 { return ^uintptr(0), 0, Errno(e) }; return r, 0, 0 }`},
+		code: `if r, e, done := cporFile(trap, a1, a2, a3, a4, a5, a6); done { ` + fileDone},
 	{file: "syscall/env_unix.go", name: "Setenv", code: `cporOld()`},
 	{file: "syscall/env_unix.go", name: "Unsetenv", code: `cporOld()`},
 	{file: "syscall/env_unix.go", name: "Clearenv", code: `cporOld()`},
@@ -82,7 +89,8 @@ var rules = []rule{
 	// The network: a connection of the loopback is in memory.
 	{file: "net/fd_posix.go", kind: inType, name: "netFD", code: `cpor *loopback`},
 	{file: "net/sock_posix.go", name: "socket",
-		code: `if fd, err, done := cporSocket(ctx, net, family, sotype, laddr, raddr, ctrlCtxFn != nil); done { return fd, err }; cporNetEarly()`},
+		code: `if fd, err, done := cporSocket(ctx, net, family, sotype, laddr, raddr, ` +
+			`ctrlCtxFn != nil); done { return fd, err }; cporNetEarly()`},
 	{file: "net/fd_posix.go", name: "(*netFD).Read",
 		code: `if fd.cpor != nil { return fd.cpor.Read(p) }`},
 	{file: "net/fd_posix.go", name: "(*netFD).Write",
@@ -101,23 +109,16 @@ var rules = []rule{
 		code: `if fd.cpor != nil { return fd.cpor.SetWriteDeadline(t) }`},
 	{file: "net/fd_unix.go", name: "(*netFD).accept",
 		code: `if fd.cpor != nil { return fd.cporAccept() }`},
-	{file: "net/fd_unix.go", name: "(*netFD).dup", code: `if fd.cpor != nil { cporNetReal() }`},
-	{file: "net/rawconn.go", name: "newRawConn", code: `if fd.cpor != nil { cporNetReal() }`},
-	{file: "net/rawconn.go", name: "newRawListener", code: `if fd.cpor != nil { cporNetReal() }`},
-	{file: "net/sockopt_posix.go", name: "setReadBuffer",
-		code: `if fd.cpor != nil { return fd.cpor.option() }`},
-	{file: "net/sockopt_posix.go", name: "setWriteBuffer",
-		code: `if fd.cpor != nil { return fd.cpor.option() }`},
-	{file: "net/sockopt_posix.go", name: "setKeepAlive",
-		code: `if fd.cpor != nil { return fd.cpor.option() }`},
-	{file: "net/tcpsockopt_posix.go", name: "setNoDelay",
-		code: `if fd.cpor != nil { return fd.cpor.option() }`},
-	{file: "net/tcpsockopt_unix.go", name: "setKeepAliveIdle",
-		code: `if fd.cpor != nil { return fd.cpor.option() }`},
-	{file: "net/tcpsockopt_unix.go", name: "setKeepAliveInterval",
-		code: `if fd.cpor != nil { return fd.cpor.option() }`},
-	{file: "net/tcpsockopt_unix.go", name: "setKeepAliveCount",
-		code: `if fd.cpor != nil { return fd.cpor.option() }`},
+	{file: "net/fd_unix.go", name: "(*netFD).dup", code: needsSocket},
+	{file: "net/rawconn.go", name: "newRawConn", code: needsSocket},
+	{file: "net/rawconn.go", name: "newRawListener", code: needsSocket},
+	{file: "net/sockopt_posix.go", name: "setReadBuffer", code: ignoreOption},
+	{file: "net/sockopt_posix.go", name: "setWriteBuffer", code: ignoreOption},
+	{file: "net/sockopt_posix.go", name: "setKeepAlive", code: ignoreOption},
+	{file: "net/tcpsockopt_posix.go", name: "setNoDelay", code: ignoreOption},
+	{file: "net/tcpsockopt_unix.go", name: "setKeepAliveIdle", code: ignoreOption},
+	{file: "net/tcpsockopt_unix.go", name: "setKeepAliveInterval", code: ignoreOption},
+	{file: "net/tcpsockopt_unix.go", name: "setKeepAliveCount", code: ignoreOption},
 	{file: "net/sockopt_posix.go", name: "setLinger",
 		code: `if fd.cpor != nil { return fd.cpor.linger(sec) }`},
 	{file: "net/tcpsock_posix.go", name: "(*TCPConn).readFrom",
@@ -138,8 +139,8 @@ var rules = []rule{
 	{file: "net/lookup_unix.go", name: "(*Resolver).lookupHost",
 		code: `if cporNetOn() { return namesOfLoopback(ctx, host) }`},
 	// It only reports what the server waits for.
-	{file: "net/http/httptest/server.go", name: "(*Server).logCloseHangDebugInfo", code: `if true { return }`,
-		optional: true},
+	{file: "net/http/httptest/server.go", name: "(*Server).logCloseHangDebugInfo",
+		code: `if true { return }`, optional: true},
 
 	// Ends.
 	{file: "runtime/panic.go", name: "fatalpanic", code: `cporFatalpanic(msgs)`},

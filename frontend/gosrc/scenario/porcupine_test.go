@@ -70,7 +70,7 @@ func TestPorcupine(t *testing.T) {
 				"GORACE=halt_on_error=1")
 			out, err := c.CombinedOutput()
 			if ctx.Err() != nil {
-				return false // it hangs, which is no history
+				return false // it hangs, which is not a history
 			}
 			if err != nil && !errors.As(err, new(*exec.ExitError)) {
 				t.Fatalf("%s: %v\n%s", name, err, out)
