@@ -447,7 +447,8 @@ func TestBruteForce(t *testing.T) {
 		count[c.verdict]++
 		saved += c.saved
 	}
-	if count[conform.Accepted] < n/4 || count[conform.Rejected] < n/10 || saved < int(n)/2 {
+	if count[conform.Accepted] < n/4 || count[conform.Rejected] < n/10 ||
+		n >= 100 && saved < int(n)/2 {
 		t.Errorf("verdicts %v, %d nodes saved: too few to compare", count, saved)
 	}
 }
