@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ type machine struct {
 	// About the current step:
 	cur      int // the thread; -1 outside
 	alt      uint64
-	choices  []choice
+	choices  system.Digits
 	decided  int // accesses up to here decide which alternatives there are
 	jump     int
 	learning *Case // whose first operation is looked for
@@ -99,8 +98,6 @@ type undo struct {
 	word int32
 	old  uint64
 }
-
-type choice struct{ digit, radix uint64 }
 
 // failure ends a step with a violation.
 type failure struct {
@@ -227,15 +224,9 @@ func (m *machine) set(word int32, v uint64) {
 	}
 	m.log = append(m.log, undo{word, old})
 	if m.track {
-		m.hash ^= mix(word, old) ^ mix(word, v)
+		m.hash ^= system.HashWord(word, old) ^ system.HashWord(word, v)
 	}
 	m.words[word] = v
-}
-
-// mix hashes one word at its place.
-func mix(word int32, v uint64) uint64 {
-	hi, lo := bits.Mul64(v^uint64(word)*0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
-	return hi ^ lo ^ v<<32
 }
 
 func (m *machine) put(c cell, v uint64) {
@@ -359,37 +350,11 @@ func (m *machine) choose(n int) int {
 		panic(m.misuse("Choose(%d): there must be something to choose from", n))
 	}
 	m.decide()
-	place := uint64(1)
-	for _, c := range m.choices {
-		place *= c.radix
-	}
-	if hi, lo := bits.Mul64(place, uint64(n)); hi != 0 || lo >= 1<<(63-caseBits) {
+	value, ok := m.choices.Choose(&m.alt, uint64(n), 1<<(63-caseBits))
+	if !ok {
 		panic(m.misuse("the choices of one step have too many outcomes"))
 	}
-	digit := m.alt % uint64(n)
-	m.alt /= uint64(n)
-	m.choices = append(m.choices, choice{digit, uint64(n)})
-	return int(digit)
-}
-
-// nextDigits returns the number of the choices after those that were made, 0 if there are none.
-func (m *machine) nextDigits() uint64 {
-	for i := len(m.choices) - 1; i >= 0; i-- {
-		if m.choices[i].digit+1 < m.choices[i].radix {
-			var alt uint64
-			place := uint64(1)
-			for j := 0; j <= i; j++ {
-				d := m.choices[j].digit
-				if j == i {
-					d++
-				}
-				alt += d * place
-				place *= m.choices[j].radix
-			}
-			return alt
-		}
-	}
-	return 0
+	return int(value)
 }
 
 // blocker is an operation that can block, and is the first one of a step: if it cannot be

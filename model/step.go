@@ -195,7 +195,7 @@ func (m *machine) alternatives(p *Process, n *node, alt uint64) system.Outcome {
 		c := code & (maxCases - 1)
 		m.acc = m.acc[:0]
 		st := m.attempt(p, n, int(c), code>>caseBits)
-		digits := m.nextDigits()
+		digits := m.choices.Next()
 		if m.track {
 			for _, a := range m.acc[:m.decided] {
 				m.decisive = append(m.decisive, a.Loc)

@@ -161,7 +161,7 @@ func (s *System) begin(m *machine) error {
 		if st == failed {
 			return &Mistake{m.viol.Pos, "before the processes begin: " + m.viol.Message}
 		}
-		next := m.nextDigits()
+		next := m.choices.Next()
 		if st == moved {
 			state := m.Encode(nil)
 			if !slices.ContainsFunc(s.initial, func(o system.State) bool {
@@ -212,7 +212,7 @@ func (m *machine) enter(p *Process) (st status) {
 func (m *machine) chosenInit() []string {
 	var cs []string
 	for _, c := range m.choices {
-		cs = append(cs, fmt.Sprintf("Choose(%d) is %d", c.radix, c.digit))
+		cs = append(cs, fmt.Sprintf("Choose(%d) is %d", c.Radix, c.Value))
 	}
 	return cs
 }
@@ -381,7 +381,7 @@ func (m *machine) Rewind(mark system.Mark) {
 	for i := len(m.log) - 1; i >= int(mark); i-- {
 		u := m.log[i]
 		if m.track {
-			m.hash ^= mix(u.word, m.words[u.word]) ^ mix(u.word, u.old)
+			m.hash ^= system.HashWord(u.word, m.words[u.word]) ^ system.HashWord(u.word, u.old)
 		}
 		m.words[u.word] = u.old
 	}

@@ -101,7 +101,7 @@ func (r *report) counts(what engine.CounterSet) bool { return r.c.entry.Counts&w
 func (r *report) takes(what engine.OptionSet) bool { return r.c.entry.Takes&what != 0 }
 
 // verdict returns the verdict. Whatever the engine says, one that did not cover
-// everything is no pass.
+// everything is not a pass.
 func (r *report) verdict() engine.Verdict {
 	if r.res.Verdict == engine.Pass && !r.res.Exhaustive {
 		return engine.Incomplete
@@ -120,7 +120,7 @@ func (r *report) exitCode() int {
 }
 
 // minimal returns how short each trace is known to be, in the order of the violations;
-// nil if there is none, or it is no matter of traces.
+// nil if there is none, or one is shown by something else than a trace.
 func (r *report) minimal() []string {
 	var all []string
 	for _, f := range r.found {

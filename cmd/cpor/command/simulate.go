@@ -164,7 +164,8 @@ func readTrace(name string, sys system.System) (*trace.Trace, error) {
 	}
 	var rec trace.RecordJSON
 	if err := json.Unmarshal(b, &rec); err != nil {
-		return nil, fmt.Errorf("%s is no execution as -trace FILE.json writes it: %w", name, err)
+		return nil, fmt.Errorf("%s is not an execution as -trace FILE.json writes it: %w", name,
+			err)
 	}
 	initial := sys.Initial()
 	if rec.Initial < 0 || rec.Initial >= len(initial) {

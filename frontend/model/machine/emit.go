@@ -1508,7 +1508,7 @@ func (x *fn) choose(in *compile.Instr) {
 }
 
 // followingAlt makes the function that returns the number of the next alternative, 0 if there is
-// none, from how many choices there have been ([Machine.nextAlt]).
+// none, from how many choices there have been ([system.Digits.Next]).
 func (e *emitter) followingAlt() *wasm.Func {
 	if e.following != nil {
 		return e.following

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"math/bits"
 
 	"cpor/frontend/model/compile"
 	"cpor/system"
@@ -38,7 +37,7 @@ type Machine struct {
 	budget    int    // passes of loops that are left
 	sample    int    // lap is called when these bits of budget are 0
 	alt       uint64 // what is left of the alternative's number
-	choices   []choice
+	choices   system.Digits
 	created   bool
 	viol      *system.Violation
 	result    system.Outcome
@@ -67,9 +66,6 @@ type Machine struct {
 	round       uint32   // see system.Counters.Round
 	path        path
 }
-
-// choice is one decision of a step: its value and the number of possibilities.
-type choice struct{ digit, radix uint64 }
 
 // status is how the execution of a segment ended.
 type status uint8
@@ -152,7 +148,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 	for i := len(m.log) - 1; i >= first; i-- {
 		u := m.log[i]
 		if m.track {
-			m.hash ^= mix(u.word, m.words[u.word]) ^ mix(u.word, u.old)
+			m.hash ^= system.HashWord(u.word, m.words[u.word]) ^ system.HashWord(u.word, u.old)
 		}
 		m.words[u.word] = u.old
 	}
@@ -167,12 +163,6 @@ func (m *Machine) Rewind(mark system.Mark) {
 	}
 }
 
-// mix hashes one word at its place.
-func mix(word int32, v uint64) uint64 {
-	hi, lo := bits.Mul64(v^uint64(word)*0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
-	return hi ^ lo ^ v<<32
-}
-
 // set writes one word of the state.
 func (m *Machine) set(word int, v uint64) {
 	old := m.words[word]
@@ -181,7 +171,7 @@ func (m *Machine) set(word int, v uint64) {
 	}
 	m.log = append(m.log, undo{int32(word), old})
 	if m.track {
-		m.hash ^= mix(int32(word), old) ^ mix(int32(word), v)
+		m.hash ^= system.HashWord(int32(word), old) ^ system.HashWord(int32(word), v)
 	}
 	m.words[word] = v
 }
@@ -407,7 +397,7 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64, out *system.Outc
 			m.commit(m.path.point)
 		}
 		out.Kind, out.AtEnd, out.Created = system.Blocked, pt.End, false
-		return m.nextAlt()
+		return m.choices.Next()
 	case reached:
 		m.commit(m.path.point)
 		m.exit(pt, int32(to), m.regs, w, sh)
@@ -424,45 +414,14 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64, out *system.Outc
 	if m.track {
 		m.writeOwn(t, pt, st != blocked)
 	}
-	out.Next = m.nextAlt()
+	out.Next = m.choices.Next()
 	return out.Next
-}
-
-// nextAlt returns the number of the alternative after the one executed: the
-// last choice that has another value takes it, and those after it start again.
-func (m *Machine) nextAlt() uint64 {
-	for i := len(m.choices) - 1; i >= 0; i-- {
-		if m.choices[i].digit+1 < m.choices[i].radix {
-			var alt uint64
-			place := uint64(1)
-			for j := 0; j <= i; j++ {
-				d := m.choices[j].digit
-				if j == i {
-					d++
-				}
-				alt += d * place
-				place *= m.choices[j].radix
-			}
-			return alt
-		}
-	}
-	return 0
 }
 
 // choose decides among radix possibilities. ok is false if the number of
 // alternatives would not fit a word.
 func (m *Machine) choose(radix uint64) (digit uint64, ok bool) {
-	place := uint64(1)
-	for _, c := range m.choices {
-		place *= c.radix
-	}
-	if hi, lo := bits.Mul64(place, radix); hi != 0 || lo >= 1<<63 {
-		return 0, false
-	}
-	digit = m.alt % radix
-	m.alt /= radix
-	m.choices = append(m.choices, choice{digit, radix})
-	return digit, true
+	return m.choices.Choose(&m.alt, radix, 1<<63)
 }
 
 // retry executes a transition in which an alternative may block, or choose again, after a

@@ -326,7 +326,7 @@ func (s *System) runInit() error {
 			return fmt.Errorf("%s: init has more than %d loop iterations over all combinations "+
 				"of its choices; make them in a thread", s.p.Source.Name, maxInitPasses)
 		}
-		alt = m.nextAlt()
+		alt = m.choices.Next()
 		more = alt != 0
 		switch st {
 		case dropped:

@@ -201,15 +201,9 @@ func (m *Machine) set(word int32, v uint64) {
 	}
 	m.log = append(m.log, undo{word, old})
 	if m.track {
-		m.hash ^= mix(word, old) ^ mix(word, v)
+		m.hash ^= system.HashWord(word, old) ^ system.HashWord(word, v)
 	}
 	m.words[word] = v
-}
-
-// mix hashes one word at its place.
-func mix(word int32, v uint64) uint64 {
-	hi, lo := bits.Mul64(v^uint64(word)*0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
-	return hi ^ lo ^ v<<32
 }
 
 func (m *Machine) setBits(word int32, shift, width uint, v uint64) {
@@ -338,7 +332,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 			continue
 		}
 		if m.track {
-			m.hash ^= mix(u.word, m.words[u.word]) ^ mix(u.word, u.old)
+			m.hash ^= system.HashWord(u.word, m.words[u.word]) ^ system.HashWord(u.word, u.old)
 		}
 		m.words[u.word] = u.old
 	}
