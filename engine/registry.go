@@ -53,6 +53,9 @@ type Entry struct {
 	// Reduces reports whether it leaves something out, relying on the accesses of transitions
 	// (see system.Irreducible).
 	Reduces bool
+	// Bounds reports whether it relies on bounds on what threads may still do (system.Futures, and
+	// Conflicts of system.Temporal).
+	Bounds bool
 	// Needs says which systems it can explore.
 	Needs []Need
 	// Counts says which counters mean something, and which of them are the same
@@ -221,6 +224,9 @@ func Register(e Entry) {
 			panic(fmt.Sprintf("engine: %s, %s: two entries of one name, or two defaults", e.Mode,
 				e.Name))
 		}
+	}
+	if e.Bounds {
+		e.Run = learning(e.Run)
 	}
 	entries = append(entries, &e)
 }

@@ -55,6 +55,7 @@ func (f *from) Capabilities() system.Capabilities {
 		Interning:   inner.Interning,
 		Portable:    inner.Portable,
 		Merging:     nil, // the page shows plain steps only
+		Learning:    inner.Learning,
 	}
 }
 

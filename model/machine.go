@@ -21,6 +21,7 @@ type machine struct {
 	asked map[system.Loc]uint64
 
 	mode        mode
+	watching    bool // accesses are recorded or compared with bounds
 	watchReads  bool // Get has to record itself
 	watchWrites bool
 	// About the current step:
@@ -38,9 +39,15 @@ type machine struct {
 	taken    taken
 	decisive []system.Loc
 	narrate  bool
-	deeds    []system.Deed
-	waits    string
-	counts   []uint64
+	// About bounds:
+	bound    *bounds // nil: none
+	teaching bool    // what was done becomes part of them
+	place    int     // of the current step; -1 outside
+	inUse    []*queue
+
+	deeds  []system.Deed
+	waits  string
+	counts []uint64
 }
 
 // builtModel is what the build function has made. It does not change afterwards.
@@ -54,6 +61,9 @@ type builtModel struct {
 	observers  []int // the properties that are invariants
 	props      []proposition
 	inits      []func()
+
+	observersFrom int      // the place of the first one
+	byLoc         []*queue // the channel that each location belongs to
 
 	alike   *symmetry // nil if nothing can be exchanged
 	ids     []idCell  // what names processes
@@ -206,14 +216,16 @@ func (m *machine) layOut() {
 	for _, q := range m.queues {
 		m.rings = m.rings || q.n > 1
 	}
+	m.numberPlaces()
 }
 
 func (m *machine) threads() int { return len(m.procs) + len(m.observers) }
 
 func (m *machine) setMode(to mode) {
 	m.mode = to
-	m.watchReads = m.track || m.learning != nil || to != stepping && to != asking
-	m.watchWrites = m.track || m.learning != nil || to != stepping
+	m.watching = m.track || m.bound != nil
+	m.watchReads = m.watching || m.learning != nil || to != stepping && to != asking
+	m.watchWrites = m.watching || m.learning != nil || to != stepping
 }
 
 // set writes one word.
@@ -241,6 +253,12 @@ func (m *machine) access(l system.Loc, write bool) {
 
 // note records an access. Several to one location become an ordinary one.
 func (m *machine) note(a system.Access) {
+	if m.bound != nil && m.place >= 0 {
+		m.touches(a.Loc, a.Write)
+	}
+	if !m.track {
+		return
+	}
 	for i := len(m.acc) - 1; i >= 0; i-- {
 		if b := &m.acc[i]; b.Loc == a.Loc {
 			*b = system.Access{Loc: a.Loc, Write: b.Write || a.Write}
@@ -262,7 +280,7 @@ func (m *machine) reads(first system.Loc, n int) {
 		panic(m.outside("a variable is read"))
 	}
 	m.used = true
-	if m.track {
+	if m.watching {
 		for i := range n {
 			m.access(first+system.Loc(i), false)
 		}
@@ -313,7 +331,7 @@ func (m *machine) own(p *Process, what string) {
 func (m *machine) sets(first system.Loc, n int, raw uint64) {
 	m.stepping()
 	m.used = true
-	if !m.track {
+	if !m.watching {
 		return
 	}
 	for i := range n {
@@ -332,7 +350,7 @@ func (m *machine) write(l system.Loc, c cell, v uint64) {
 	if m.watchWrites {
 		m.stepping()
 		m.used = true
-		if m.track {
+		if m.watching {
 			m.access(l, true)
 		}
 	}
@@ -382,9 +400,17 @@ func (b *blocker) open(m *machine) bool {
 		return b.mu.cell.get(m.words) == 0
 	}
 	if b.send {
-		return !m.full(b.q, b.q.tail)
+		if m.full(b.q, b.q.tail) {
+			m.uses(b.q, sends)
+			return false
+		}
+		return true
 	}
-	return m.full(b.q, b.q.head)
+	if !m.full(b.q, b.q.head) {
+		m.uses(b.q, receives)
+		return false
+	}
+	return true
 }
 
 // index returns the slot that an index of a queue names.
@@ -413,8 +439,10 @@ func (m *machine) ready(q *queue, send bool) bool {
 	m.begins(blocker{q: q, send: send})
 	var ok bool
 	if send {
+		m.uses(q, sends)
 		ok = !m.full(q, q.tail)
 	} else {
+		m.uses(q, receives)
 		ok = m.full(q, q.head)
 	}
 	m.decide()

@@ -25,6 +25,7 @@ type Process struct {
 	mayEnd bool // the next step may wait forever
 	widths []int
 
+	place int // its end; its steps have the next ones
 	pc    cell
 	cells []cell // of the locals
 	fail  int32  // the word that says which violation ended it
@@ -267,7 +268,7 @@ func (p *Process) At(label string) bool {
 		panic(m.misuse("At is for properties; let the process write a variable for the others"))
 	}
 	l := &p.labels[i]
-	if m.track {
+	if m.watching {
 		m.access(l.loc, false)
 		if m.ask != nil {
 			return m.asked[l.loc] != 0
@@ -363,3 +364,6 @@ func (p *Process) reserve(widths []int) int {
 func (p *Process) cellsOf(first, n int) []cell { return p.cells[first : first+n] }
 
 func (p *Process) pcBits() int { return bits.Len(uint(len(p.steps))) }
+
+// exists reports whether a process was started.
+func (m *machine) exists(p *Process) bool { return true }

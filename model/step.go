@@ -67,6 +67,7 @@ func (m *machine) attempt(p *Process, n *node, c int, digits uint64) status {
 	m.choices = m.choices[:0]
 	cs := &n.cases[c]
 	m.used, m.learning = false, nil
+	m.place, m.inUse = m.placeOf(p.thread), m.inUse[:0]
 	if !cs.learned {
 		m.learning = cs
 	}
@@ -80,6 +81,7 @@ func (m *machine) attempt(p *Process, n *node, c int, digits uint64) status {
 	case blocked:
 		m.decided = len(m.acc)
 		m.Rewind(m.from)
+		m.place = -1
 		return st
 	case failed:
 		for i, c := range p.slot {
@@ -89,9 +91,13 @@ func (m *machine) attempt(p *Process, n *node, c int, digits uint64) status {
 		}
 	}
 	m.chosen = cs
-	if m.track && len(p.labels) > 0 {
+	if m.watching && len(p.labels) > 0 {
 		m.relabel(p, labels)
 	}
+	if m.bound != nil {
+		m.does(going, m.placeOf(p.thread))
+	}
+	m.place = -1
 	return st
 }
 
@@ -266,9 +272,9 @@ func (m *machine) take(n *node, st status, since system.Mark) {
 // observe is a step of an observer.
 func (m *machine) observe(t int) system.Outcome {
 	pr := m.observed(t)
-	m.cur = t
+	m.cur, m.place = t, m.placeOf(t)
 	ok, st := m.evaluate(pr.holds, pr.pos)
-	m.cur = -1
+	m.cur, m.place = -1, -1
 	if st == failed {
 		m.set(int32(m.size+t), m.failWord(m.viol.Kind, m.viol.Pos))
 		return system.Outcome{Kind: system.Moved, Violation: m.viol}

@@ -13,14 +13,15 @@ import (
 // System is a model that was built, as the engines see it.
 type System struct {
 	system.Counters
-	model   *Model
-	params  map[string]any
-	initial []system.State
-	choices [][]string // of each initial state
-	made    *machine   // by the first build; nobody steps it
-	print   string     // of the build, see fingerprint
-	sources sync.Once
-	texts   map[string]*text
+	model     *Model
+	params    map[string]any
+	initial   []system.State
+	choices   [][]string // of each initial state
+	made      *machine   // by the first build; nobody steps it
+	print     string     // of the build, see fingerprint
+	knowledge knowledge
+	sources   sync.Once
+	texts     map[string]*text
 	// warnings says which invariants leave no room for a reduction; it may be empty.
 	warnings string
 }
@@ -62,7 +63,7 @@ func (m *Model) System() (*System, error) {
 
 // build runs the build function.
 func (s *System) build() (m *machine, err error) {
-	m = &machine{builtModel: &builtModel{sys: s}, cur: -1}
+	m = &machine{builtModel: &builtModel{sys: s}, cur: -1, place: -1}
 	b := &Builder{m: m, set: s.model.set, consts: map[string]any{}}
 	defer func() {
 		switch r := recover().(type) {
@@ -238,6 +239,10 @@ func (s *System) NewMachine() system.Machine {
 	}
 	m.number()
 	m.counts = s.CountMachine()
+	s.knowledge.mu.Lock()
+	m.bound = s.knowledge.now
+	s.knowledge.mu.Unlock()
+	m.setMode(idle)
 	m.Load(s.initial[0])
 	return m
 }
@@ -263,6 +268,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Interning:   nil,
 		Portable:    nil,
 		Merging:     nil,
+		Learning:    s,
 	}
 }
 
@@ -271,11 +277,11 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 	c := system.MachineCapabilities{
 		Pieces:        m,
 		Renaming:      m,
-		Futures:       nil, // the functions of steps are opaque
+		Futures:       nil,
 		Shaped:        nil,
 		Locking:       nil,
 		Synchronising: nil,
-		Temporal:      nil,
+		Temporal:      m,
 		Unnumbered:    nil,
 		Telling:       m,
 		Narrating:     m,
@@ -287,8 +293,8 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 		Costly:        nil,
 		Expanding:     nil,
 	}
-	if len(m.props) > 0 {
-		c.Temporal = m
+	if m.bound != nil {
+		c.Futures = m
 	}
 	return c
 }

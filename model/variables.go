@@ -130,8 +130,9 @@ type queue struct {
 	name       string
 	head, tail system.Loc // if there are several slots
 	slot       system.Loc // the first cell of the first one
-	per        int        // cells of a slot
-	n          int        // slots
+	number     int
+	per        int // cells of a slot
+	n          int // slots
 }
 
 // NewChan declares a channel that is empty at first. The capacity must be at least 1.
@@ -208,6 +209,8 @@ func (c *Chan[T]) Send(value T) {
 
 // TrySend is Send if the channel has room; otherwise it returns false.
 func (c *Chan[T]) TrySend(value T) bool {
+	c.m.uses(&c.queue, looks)
+	c.m.uses(&c.queue, sends)
 	if c.m.full(&c.queue, c.tail) {
 		return false
 	}
@@ -244,6 +247,8 @@ func (c *Chan[T]) Receive() T {
 
 // TryReceive is Receive if the channel is not empty; otherwise it returns false.
 func (c *Chan[T]) TryReceive() (value T, ok bool) {
+	c.m.uses(&c.queue, looks)
+	c.m.uses(&c.queue, receives)
 	if !c.m.full(&c.queue, c.head) {
 		return value, false
 	}
@@ -269,6 +274,7 @@ func (c *Chan[T]) take() T {
 
 // Len returns how many values are in the channel. It depends on all sends and receives.
 func (c *Chan[T]) Len() int {
+	c.m.uses(&c.queue, looks)
 	if c.m.watchReads {
 		for i := range c.n {
 			c.m.reads(c.slot+system.Loc(i*c.per), 1)

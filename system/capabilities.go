@@ -25,6 +25,8 @@ type Capabilities struct {
 	Portable Portable
 	// Merging: of which steps its transitions consist.
 	Merging Merging
+	// Learning: what threads may still do is known from trying.
+	Learning Learning
 }
 
 // MachineCapabilities lists the optional features of a [Machine], as [Capabilities] does for a

@@ -125,6 +125,7 @@
 //   - [Remembering], [Interning], [Portable]: what an encoded state has beside the
 //     model's state, why it means nothing in another process, and how it does
 //   - [Merging]: of which steps its transitions consist
+//   - [Learning]: what its threads may still do is known from trying
 //
 // A wrapper (a system whose machines add something to those of another) must list every
 // capability. It passes on what remains valid, and implements itself or sets to nil what does

@@ -16,6 +16,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Interning:   s,
 		Portable:    s,
 		Merging:     nil, // traces show what the wrapper adds
+		Learning:    inner.Learning,
 	}
 }
 

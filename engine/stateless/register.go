@@ -87,6 +87,7 @@ func init() {
 			Name: r.reduction.String(), Mode: Mode, Rank: i, Default: i == 0, Summary: r.summary,
 			Preserves: engine.Violations | engine.Deadlocks | engine.Steps | r.preserves,
 			Reduces:   r.reduction != None,
+			Bounds:    r.reduction == Persistent || r.reduction == PersistentSleep,
 			Needs:     []engine.Need{engine.FiniteExecutions},
 			Counts:    engine.CountExecutions | engine.CountTransitions | engine.CountDepth,
 			Takes: engine.TakesAll | engine.TakesDeadlocks | engine.TakesMaxTransitions |

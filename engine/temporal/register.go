@@ -54,6 +54,7 @@ func init() {
 			Name: r.reduction.String(), Mode: Mode, Rank: i, Default: i == 0, Summary: r.summary,
 			Preserves: engine.Formulas,
 			Reduces:   r.reduction != None,
+			Bounds:    r.reduction != None,
 			Needs:     []engine.Need{engine.Propositions},
 			Counts:    engine.CountStates | engine.CountTransitions | engine.CountStore,
 			Takes:     engine.TakesMaxStates | engine.TakesCheckpoint | r.takes,

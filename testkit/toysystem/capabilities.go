@@ -14,6 +14,7 @@ func (s *toy) Capabilities() system.Capabilities {
 		Interning:   nil,
 		Portable:    nil,
 		Merging:     nil,
+		Learning:    nil,
 	}
 }
 

@@ -28,6 +28,7 @@ func init() {
 			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps |
 				engine.Waits,
 			Reduces: true,
+			Bounds:  true,
 			Needs:   []engine.Need{bounds},
 		},
 		NoSymmetry: true,

@@ -31,6 +31,7 @@ func init() {
 			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps |
 				engine.Waits,
 			Reduces: true,
+			Bounds:  true,
 			Flags:   []engine.Flag{choose},
 		},
 		Plan: func(t *engine.Task, report func(error)) *reduction.Plan {

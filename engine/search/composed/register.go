@@ -64,6 +64,7 @@ func init() {
 			"(-races ld'); preserves every assertion, deadlock and control point",
 		Preserves: engine.Violations | engine.Deadlocks,
 		Reduces:   true,
+		Bounds:    true,
 		Needs:     []engine.Need{locking, engine.FiniteExecutions},
 		Flags:     []engine.Flag{maxInvisible, selectFlag},
 	}

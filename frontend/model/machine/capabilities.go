@@ -14,6 +14,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Interning:   nil,
 		Portable:    nil,
 		Merging:     nil,
+		Learning:    nil,
 	}
 }
 

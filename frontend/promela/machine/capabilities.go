@@ -18,6 +18,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Interning:   nil,
 		Portable:    nil,
 		Merging:     merging,
+		Learning:    nil,
 	}
 }
 

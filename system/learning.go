@@ -1,0 +1,20 @@
+package system
+
+// Learning is implemented by systems that know what their threads may still do ([Futures],
+// [Temporal].Conflicts) from trying, because the code of a step is opaque. What was tried may not
+// be all.
+//
+// For example, Go functions are the steps of package model. Its machines bound what a thread may do
+// by what samples have shown, and compare each step with that while the search runs. If some step
+// does more, the search is void and begins again with what is known then. Package model has
+// the proof that a search is right in which no step did more.
+type Learning interface {
+	// Begin is called before a search that relies on bounds. From now on, new machines have
+	// bounds, and check each step against them. stop is called, perhaps several times, if one does
+	// more, and the search may end then. With fixed, the bounds are the same in each process that
+	// runs the same program, whatever other searches have learned.
+	//
+	// end is called after the search. It reports whether some step did more, so that the search
+	// has not found out anything but violations. New machines are without bounds then.
+	Begin(fixed bool, stop func()) (end func() (void bool))
+}
