@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -29,7 +31,19 @@ func Main(models ...*model.Model) {
 	for _, m := range models {
 		Provide(m)
 	}
+	command.Program = program(os.Args[0])
 	os.Exit(command.Main(arguments(os.Args[1:], models)))
+}
+
+// program returns how users call the program of that path: what go run has built is gone
+// afterwards.
+func program(path string) string {
+	if strings.Contains(filepath.ToSlash(path), "/go-build") {
+		if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" {
+			return "go run " + info.Path
+		}
+	}
+	return path
 }
 
 // Provide lets the commands find a model by its name, as if it were a file.

@@ -82,6 +82,31 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// TestProgram holds that messages name the program that users call.
+func TestProgram(t *testing.T) {
+	defer func(old string) { command.Program = old }(command.Program)
+	command.Program = program("./twophase")
+	kept := filepath.Join(t.TempDir(), "kept")
+	for _, test := range []struct{ args, want string }{
+		{"run -por none -max-states 40 -checkpoint " + kept + " twophasecommit",
+			"resume with  ./twophase resume " + kept + "\n"},
+		{"run -nosuch", "./twophase run: "},
+		{"run -nosuch", "(see \"./twophase help run\")"},
+		{"help run", "usage: ./twophase run "},
+		{"resume -h", "that \"./twophase run -checkpoint DIR\" has written"},
+		{"run -q peterson", "(./twophase run -ltl all peterson)"},
+	} {
+		var out bytes.Buffer
+		command.Run(t.Context(), strings.Fields(test.args), strings.NewReader(""), &out, &out)
+		if !strings.Contains(out.String(), test.want) {
+			t.Errorf("%s: %s\nwant %s", test.args, &out, test.want)
+		}
+	}
+	if p := program("/tmp/go-build1/b001/exe/cmd"); !strings.HasPrefix(p, "go run ") {
+		t.Error(p)
+	}
+}
+
 // TestExplore opens the page of a model.
 func TestExplore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

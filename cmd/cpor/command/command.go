@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"cpor/cmd/cpor/interrupt"
 	"cpor/engine/memory"
+	"cpor/internal/cliflag"
 	"cpor/internal/terminal"
 	"cpor/internal/version"
 )
@@ -42,6 +44,9 @@ func Main(args []string) int {
 // on the way is shown as what it is, a fault of the tool.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	e := &env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
+	if len(args) > 0 && args[0] == "help" || slices.ContainsFunc(args, cliflag.IsHelp) {
+		e.stdout = &naming{stdout}
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			e.internalError(fmt.Sprintf("%v\n%s", v, debug.Stack()))
@@ -78,6 +83,30 @@ func (e *env) mistake(command, format string, args ...any) int {
 	if command != "" {
 		command = " " + command
 	}
-	fmt.Fprintf(e.stderr, "cpor%s: %s\n", command, printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(e.stderr, "%s%s: %s\n", Program, command,
+		printable(named(fmt.Sprintf(format, args...))))
 	return ExitMistake
+}
+
+// Program is how users call the program: another name than cpor if it has models of its own
+// (package model/cli), because only that program can resume their searches, for example.
+var Program = "cpor"
+
+// named returns a text in which command lines begin with the name of the program.
+func named(text string) string {
+	if Program == "cpor" {
+		return text
+	}
+	return strings.NewReplacer("\"cpor ", "\""+Program+" ", "usage: cpor ", "usage: "+Program+" ",
+		"(cpor ", "("+Program+" ").Replace(text)
+}
+
+// naming writes what is named.
+type naming struct{ w io.Writer }
+
+func (n *naming) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(n.w, named(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }

@@ -350,5 +350,5 @@ func unchecked(m *frontend.Program, file string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("ltl %s (cpor run -ltl all %s)", strings.Join(names, ", "), file)
+	return named(fmt.Sprintf("ltl %s (cpor run -ltl all %s)", strings.Join(names, ", "), file))
 }

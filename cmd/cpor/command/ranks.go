@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"cpor/engine"
@@ -81,10 +82,11 @@ func (e *env) onRank(w *mpi.World, c *runConfig, command string,
 
 // goOn returns a text and the command that continues with a search.
 func (c *runConfig) goOn(text string) string {
-	args := []string{"cpor", "resume", c.checkpoint}
+	args := append(strings.Fields(Program), "resume")
 	if c.Disk != "" {
-		args = []string{"cpor", "resume", fmt.Sprintf("-max-memory=%d", c.MaxMemory), c.checkpoint}
+		args = append(args, fmt.Sprintf("-max-memory=%d", c.MaxMemory))
 	}
+	args = append(args, c.checkpoint)
 	if c.Ranks != nil && c.Ranks.Size() > 1 {
 		args = append(mpi.Command(c.Ranks.Size()), args...)
 	}

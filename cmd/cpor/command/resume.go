@@ -97,7 +97,7 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 		}
 	}
 	warn := func(err error) {
-		fmt.Fprintf(e.stderr, "cpor run: -checkpoint: %v; the search goes on\n",
+		fmt.Fprintf(e.stderr, "%s run: -checkpoint: %v; the search goes on\n", Program,
 			printable(err.Error()))
 	}
 	if c.cluster {
@@ -160,7 +160,7 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 				if p, err = dir().Begin(h, func(io.Writer) error { return nil }); err == nil {
 					if !told && c.Ranks != nil && c.Ranks.Size() > 1 {
 						told = true // before this rank can die
-						fmt.Fprintln(e.stderr, "cpor run:",
+						fmt.Fprintln(e.stderr, Program+" run:",
 							printable(c.goOn("if a rank dies, resume from the last checkpoint "+
 								"with: ")))
 					}

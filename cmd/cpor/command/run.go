@@ -460,7 +460,7 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 		defer func() {
 			name, err := stop()
 			if err != nil {
-				fmt.Fprintf(e.stderr, "cpor run: -profile: %v\n", pathError(err))
+				fmt.Fprintf(e.stderr, "%s run: -profile: %v\n", Program, pathError(err))
 			} else if !c.quiet {
 				fmt.Fprintf(e.stderr, "profile: %s; look at it with: %s\n", name,
 					profileViewer(c.profile, name))
