@@ -13,6 +13,7 @@ import (
 // nobody waiting.
 type Meter struct {
 	start  time.Time
+	clock  func() time.Duration // since start
 	last   probe.Site
 	timing bool
 	from   time.Duration
@@ -46,7 +47,12 @@ const (
 
 // NewMeter returns a meter.
 func NewMeter() *Meter {
-	m := &Meter{start: time.Now(), random: 1}
+	start := time.Now()
+	return newMeter(func() time.Duration { return time.Since(start) })
+}
+
+func newMeter(clock func() time.Duration) *Meter {
+	m := &Meter{start: time.Now(), clock: clock, random: 1}
 	// What taking the time takes in itself counts as local work otherwise: the mean of segments
 	// without work, in the best of some tries.
 	var o probe.Observer = m
@@ -56,13 +62,13 @@ func NewMeter() *Meter {
 		sum := time.Duration(0)
 		m.live, m.sums = true, table[sample]{}
 		for range segments {
-			m.timing, m.from = true, time.Since(m.start)
+			m.timing, m.from = true, clock()
 			o.Access(probe.Start, nil, false)
 			sum += m.raw
 		}
 		m.overhead = min(m.overhead, sum/segments)
 	}
-	*m = Meter{start: m.start, random: 1, overhead: m.overhead}
+	*m = Meter{start: m.start, clock: clock, random: 1, overhead: m.overhead}
 	return m
 }
 
@@ -105,7 +111,7 @@ func (m *Meter) next(site probe.Site) {
 		return
 	}
 	if m.timing {
-		m.raw = time.Since(m.start) - m.from
+		m.raw = m.clock() - m.from
 		if d := m.raw - m.overhead; d < long || m.own(&d) {
 			s := m.sums.at(m.last, site, m.locks)
 			s.time += d
@@ -121,7 +127,7 @@ func (m *Meter) next(site probe.Site) {
 	m.random ^= m.random << 17
 	m.seen[site]++
 	if m.timing = m.random%timeEvery == 0 || m.seen[site] < rare; m.timing {
-		m.from = time.Since(m.start)
+		m.from = m.clock()
 	}
 }
 
@@ -153,6 +159,9 @@ func (m *Meter) Access(site probe.Site, _ unsafe.Pointer, _ bool) { m.next(site)
 
 // Touch implements [probe.Observer].
 func (m *Meter) Touch(site probe.Site, _ unsafe.Pointer) { m.next(site) }
+
+// Mark implements [probe.Observer].
+func (m *Meter) Mark(site probe.Site) { m.next(site) }
 
 // Lock implements [probe.Observer].
 func (m *Meter) Lock(site probe.Site, _ unsafe.Pointer) {

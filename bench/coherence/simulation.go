@@ -208,6 +208,13 @@ func (s *Simulation) Touch(site probe.Site, p unsafe.Pointer) {
 	}
 }
 
+// Mark implements [probe.Observer].
+func (s *Simulation) Mark(site probe.Site) {
+	if s.live {
+		s.work(site)
+	}
+}
+
 // Lock implements [probe.Observer].
 func (s *Simulation) Lock(site probe.Site, p unsafe.Pointer) {
 	if !s.live {

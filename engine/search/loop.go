@@ -240,7 +240,9 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 	if w.run.again {
 		before = w.expander.Counters()
 	}
+	probe.Mark(probe.Expanding)
 	w.expander.Expand(w.state, w)
+	probe.Mark(probe.Covering)
 	last := i == b.Len()-1
 	w.fail(w.to.Flush(last))
 	if last || i%publishEvery == publishEvery-1 {
@@ -298,7 +300,12 @@ func (w *worker) Stopped() bool {
 }
 
 // Covered implements [Covers].
-func (w *worker) Covered(s system.State) (is, known bool) { return w.to.Find(s) }
+func (w *worker) Covered(s system.State) (is, known bool) {
+	probe.Mark(probe.Covering)
+	is, known = w.to.Find(s)
+	probe.Mark(probe.Expanding)
+	return is, known
+}
 
 // Numbered implements [Numbering].
 func (w *worker) Numbered() Numbered { return w.numbered }
@@ -311,6 +318,7 @@ func (w *worker) Move(m *Move) {
 	if m.Infinite || w.err != nil || sabotage.Is("search/infinite") && w.depth > 3 && m.Len > 1 {
 		return
 	}
+	probe.Mark(probe.Covering)
 	ref, what, err := w.to.Cover(m)
 	switch what {
 	case isFull:
@@ -322,6 +330,7 @@ func (w *worker) Move(m *Move) {
 		w.queue(ref, m)
 		w.count()
 	}
+	probe.Mark(probe.Expanding)
 }
 
 // queue puts the end of a move into the work set.
@@ -356,7 +365,9 @@ func (w *worker) Cover(m *Move, arrive func(ref statestore.Ref, fresh bool) bool
 	if w.err != nil {
 		return
 	}
+	probe.Mark(probe.Covering)
 	ref, what, err := w.to.CoverNow(m)
+	probe.Mark(probe.Expanding)
 	if what == isFull {
 		w.err = err
 		return

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cpor/internal/probe"
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/testkit/sabotage"
@@ -256,6 +257,8 @@ func (d *deferred) MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uin
 	if d.w.err != nil {
 		return
 	}
+	probe.Mark(probe.Covering)
 	d.w.err = d.numbering.DeferNumbers(d.w.ref, parts, numbers)
 	d.open++
+	probe.Mark(probe.Expanding)
 }

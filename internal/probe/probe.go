@@ -22,6 +22,8 @@ type Site uint8
 const (
 	Start      Site = iota // a worker begins, or wakes up: no memory
 	Unlocked               // it has released a lock: no memory
+	Expanding              // the search expands a state: no memory
+	Covering               // it calls the store: no memory
 	Active                 // number of active workers
 	Sleeping               // number of sleeping workers
 	Sleepers               // lock of the list of sleeping workers
@@ -52,7 +54,7 @@ func (s Site) String() string {
 	if s >= Sites {
 		return "unknown"
 	}
-	return [...]string{"start of a worker", "release of a lock",
+	return [...]string{"start of a worker", "release of a lock", "expansion", "call of the store",
 		"workers: active", "workers: sleeping",
 		"workers: sleepers' lock", "queue: lock and ends", "queue: number of items",
 		"batch: items", "batches: free ones' lock", "batches: bytes", "store: bytes",
@@ -72,6 +74,9 @@ type Observer interface {
 	// before it prefetches the line.
 	Access(site Site, p unsafe.Pointer, write bool)
 	Touch(site Site, p unsafe.Pointer)
+	// Mark is called where other work begins, such as the expansion of a state. It keeps what
+	// happens before apart from what comes after, without an access.
+	Mark(site Site)
 	// Lock is called before a lock is taken, and Unlock after it has been released.
 	Lock(site Site, p unsafe.Pointer)
 	Unlock(site Site, p unsafe.Pointer)
@@ -132,6 +137,13 @@ func Write(site Site, p unsafe.Pointer) {
 func Touch(site Site, p unsafe.Pointer) {
 	if On {
 		observer.Touch(site, p)
+	}
+}
+
+// Mark calls [Observer].Mark.
+func Mark(site Site) {
+	if On {
+		observer.Mark(site)
 	}
 }
 
