@@ -201,7 +201,7 @@ func reportPredicted(ms []Measurement, machine Machine) []Section {
 	for i := range ms {
 		m := &ms[i]
 		p := m.Predicted
-		if p == nil {
+		if p == nil || len(p.Runs) == 0 { // the search exceeded a limit
 			continue
 		}
 		title := m.row() + ", " + m.Config.Map()["por"]

@@ -53,6 +53,15 @@ func TestSimulateReport(t *testing.T) {
 	goldenReport(t, "simulate.txt", scale, s.results.Measurements)
 }
 
+// TestSimulateLimited reports a simulation that exceeded its limit before it predicted anything.
+func TestSimulateLimited(t *testing.T) {
+	secs := reportPredicted([]Measurement{{Benchmark: "indexer", Tool: simulator,
+		Outcome: Outcome{Status: Limited, Predicted: &Prediction{}}}}, fixedMachine)
+	if len(secs) != 1 || len(secs[0].Grids) != 0 {
+		t.Errorf("the report is %+v, want no tables", secs)
+	}
+}
+
 func TestSimulateRefused(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"scale -simulate 1", "-simulate 1: want 2 to 64"},

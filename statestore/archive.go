@@ -310,7 +310,11 @@ func (a *archive) shapes(t *treeStore, all []*nodes) {
 func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
 	before := sh.samples.bytes()
 	y := sh.samples
-	list(a, &y.words, nil)
+	var words []uint64 // until the shape is learned
+	if v := y.view.Load(); v != nil {
+		words = v.words[:len(y.parents)*y.n]
+	}
+	list(a, &words, nil)
 	list(a, &y.parents, nil)
 	list(a, &y.keys, nil)
 	list(a, &y.index, nil)
@@ -344,6 +348,12 @@ func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
 	learned := sh.learned.Load()
 	a.boolean(&learned)
 	sh.learned.Store(learned)
+	switch {
+	case learned:
+		y.view.Store(nil)
+	case a.reading() && !y.restore(words):
+		a.fail("the first states")
+	}
 }
 
 // layout is the layout of a shape of k parts.

@@ -44,9 +44,10 @@
 // table.go holds the growing lock-free table, the basis of the rest; its comment explains the
 // concurrency step by step. nodes.go numbers the shared parts of states. shape.go explains how a
 // state is split and packed into eight bytes, and tree.go is the store that does it. samples.go is
-// how it learns where to cut, numbering.go how a state is stored by the numbers of its parts,
-// and shared.go how stores of several processes tell each other what these mean. archive.go and
-// log.go keep a store in files: the states in a log that only grows.
+// how it learns where to cut, crew.go how all workers do that together, numbering.go how a state is
+// stored by the numbers of its parts, and shared.go how stores of several processes tell each other
+// what these mean. archive.go and log.go keep a store in files: the states in a log that only
+// grows.
 //
 // # Why not a library
 //

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"cpor/internal/probe"
@@ -69,9 +70,10 @@ type shape struct {
 	n       int    // words
 	moves   uint32 // what distinguishes its moves from other shapes' (see move); 0: has none
 	layout  atomic.Pointer[layout]
-	learned atomic.Bool // the parts are chosen, the samples are in the table
-	shared  bool        // with other stores; set before a session works
-	mu      probe.Mutex // guards what follows until the shape is learned
+	learned atomic.Bool          // the parts are chosen, the samples are in the table
+	shared  bool                 // with other stores; set before a session works
+	crew    atomic.Pointer[crew] // learns the shape; nil if nobody does
+	mu      probe.Mutex          // guards what follows until the shape is learned
 	samples *samples
 	vertex  []vertex
 	leafOf  []int32 // leaves of word i: leafOf[i] to leafOf[i+1]
@@ -159,10 +161,10 @@ type classInfo struct {
 }
 
 // build makes the vertices for parts with the given cuts: cuts[i] to cuts[i+1]
-// are the bits of part i. weigh gives a leaf a weight: how often it changes. The
+// are the bits of part i. weigh gives leaves their weights: how often they change. The
 // trees are Huffman's, so that what changes often is near the top and what never
 // changes is together in a subtree.
-func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
+func (sh *shape) build(cuts []int, weigh func(leaves []vertex) []int) {
 	sh.vertex, sh.parts, sh.leafOf = nil, nil, make([]int32, sh.n+1)
 	type open struct {
 		vertex int32
@@ -178,7 +180,7 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 			if end%64 != 0 {
 				mask &= 1<<(end%64) - 1
 			}
-			part = append(part, open{int32(len(sh.vertex)), weigh(int32(w), mask)})
+			part = append(part, open{vertex: int32(len(sh.vertex))})
 			sh.vertex = append(sh.vertex, vertex{mask: mask, word: int32(w), shift: uint8(lo % 64),
 				part: uint8(p), parent: -1})
 			sh.leafOf[w+1] = int32(len(sh.vertex))
@@ -187,10 +189,14 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 		parts = append(parts, part)
 	}
 	sh.leaves = len(sh.vertex)
+	weights := weigh(sh.vertex)
 	for p, queue := range parts {
 		// Of equal weight, the vertex made first goes first: leaves of weight 0
 		// make a balanced tree.
 		less := func(a, b open) int { return a.weight - b.weight }
+		for i := range queue {
+			queue[i].weight = weights[queue[i].vertex]
+		}
 		slices.SortStableFunc(queue, less)
 		for len(queue) > 1 {
 			a, b := queue[0], queue[1]
@@ -207,6 +213,29 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 	}
 }
 
+// changes returns for each leaf in how many examples its bits differ from the example's parent's.
+// parent and all are those of learn.
+func changes(leaves []vertex, examples [][]uint64, parent func(i int) int,
+	all func(tasks int, do func(task int))) []int {
+	parents := make([]int, len(examples))
+	for i := range parents {
+		parents[i] = parent(i)
+	}
+	n := make([]int, len(leaves))
+	const together = 8 // leaves in a task
+	all((len(leaves)+together-1)/together, func(task int) {
+		for l := task * together; l < min((task+1)*together, len(leaves)); l++ {
+			word, mask := leaves[l].word, leaves[l].mask
+			for i, p := range parents {
+				if p >= 0 && (examples[i][word]^examples[p][word])&mask != 0 {
+					n[l]++
+				}
+			}
+		}
+	})
+	return n
+}
+
 // learn chooses the cuts for states of n words from examples, and returns them
 // with, for all i < j, how many different values the bits from cut i to cut j
 // have among the examples. Without examples the cuts are at equal distances.
@@ -217,13 +246,16 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 // few moves change bits on both sides. Of all choices of cuts among these, the
 // one is taken with the smallest sum of different values, and a little more for
 // each move across a cut, because such a move costs looking up both parts.
-func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, distinct [][]float64) {
+//
+// all does a number of tasks in any order, and can do some at a time.
+func learn(n int, examples [][]uint64, parent func(i int) int,
+	all func(tasks int, do func(task int))) (cuts []int, distinct [][]float64) {
 	vary := varyingBits(n, examples)
 	at, price := candidates(vary, crossings(vary, examples, parent), 64*n)
-	v := newValueCounter(at, examples, parent)
+	v := newValueCounter(at, examples, parent, all)
 	k := min(maxParts, len(at)-1)
 	limit := v.bound(k, price)
-	d := v.table(limit)
+	d := v.table(limit, all)
 	chosen := cheapest(d, price, k)
 	distinct = make([][]float64, k+1)
 	for a, i := range chosen {
@@ -231,7 +263,7 @@ func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, dist
 		distinct[a] = make([]float64, k+1)
 		for b, j := range chosen {
 			if distinct[a][b] = d[i][j]; i < j && d[i][j] > limit {
-				distinct[a][b] = v.count(i, j, math.Inf(1))
+				distinct[a][b] = v.count(i, j)
 			}
 		}
 	}
@@ -337,21 +369,37 @@ type valueCounter struct {
 	changed []uint64
 	// changing[i] are the examples e for which i is in changed[e].
 	changing [][]int32
-	list     []int32  // scratch: examples
-	set      []uint64 // scratch: a hash set with open addressing, whose size is a power of 2
+	scratch  sync.Pool // of *counterScratch
 }
 
-func newValueCounter(at []int, examples [][]uint64, parent func(i int) int) *valueCounter {
+// counterScratch is what counting values takes.
+type counterScratch struct {
+	list []int32  // examples
+	set  []uint64 // a hash set with open addressing, whose size is a power of 2
+}
+
+// inTurn does tasks one after the other.
+func inTurn(tasks int, do func(task int)) {
+	for i := range tasks {
+		do(i)
+	}
+}
+
+func newValueCounter(at []int, examples [][]uint64, parent func(i int) int,
+	all func(tasks int, do func(task int))) *valueCounter {
 	v := &valueCounter{at: at, sums: make([][]uint64, len(examples)),
 		changed: make([]uint64, len(examples)), changing: make([][]int32, len(at))}
 	rows := make([]uint64, len(at)*len(examples))
-	for e, s := range examples {
-		row := rows[e*len(at):][:len(at)]
-		for i := range len(at) - 1 {
-			row[i+1] = row[i] + hashBits(s, i+1, at[i], at[i+1])
+	const together = 64 // examples in a task
+	all((len(examples)+together-1)/together, func(task int) {
+		for e := task * together; e < min((task+1)*together, len(examples)); e++ {
+			row := rows[e*len(at):][:len(at)]
+			for i := range len(at) - 1 {
+				row[i+1] = row[i] + hashBits(examples[e], i+1, at[i], at[i+1])
+			}
+			v.sums[e] = row
 		}
-		v.sums[e] = row
-	}
+	})
 	for e, row := range v.sums {
 		p := parent(e)
 		for i := range len(at) - 1 {
@@ -365,7 +413,7 @@ func newValueCounter(at []int, examples [][]uint64, parent func(i int) int) *val
 	for size < 2*len(examples) {
 		size *= 2
 	}
-	v.set = make([]uint64, size)
+	v.scratch.New = func() any { return &counterScratch{set: make([]uint64, size)} }
 	return v
 }
 
@@ -385,49 +433,51 @@ func hashBits(s []uint64, seed, from, to int) uint64 {
 	return h
 }
 
-// count returns the number of different values between places i and j, and no more than limit + 1.
-// Without examples it is the square of the distance, so that equal distances are the best.
-func (v *valueCounter) count(i, j int, limit float64) float64 {
-	v.list = v.list[:0]
+// count returns the number of different values between places i and j. Without examples it is the
+// square of the distance, so that equal distances are the best.
+func (v *valueCounter) count(i, j int) float64 {
+	c := v.scratch.Get().(*counterScratch)
+	defer v.scratch.Put(c)
+	c.list = c.list[:0]
 	for k := i; k < j; k++ {
-		v.extend(i, k)
+		v.extend(c, i, k)
 	}
-	return v.distinct(i, j, limit)
+	return v.distinct(c, i, j, math.Inf(1))
 }
 
-// extend adds to v.list the examples that changed between places k and k+1, but not between i and
+// extend adds to c.list the examples that changed between places k and k+1, but not between i and
 // k. An example that is not in the list after that for all k from i on has, between the places, the
 // value of the example from which it was reached, and so on, back to one that is in the list.
-func (v *valueCounter) extend(i, k int) {
+func (v *valueCounter) extend(c *counterScratch, i, k int) {
 	before := uint64(1)<<k - 1<<i
 	for _, e := range v.changing[k] {
 		if v.changed[e]&before == 0 {
-			v.list = append(v.list, e)
+			c.list = append(c.list, e)
 		}
 	}
 }
 
-// distinct is count for the examples in v.list.
-func (v *valueCounter) distinct(i, j int, limit float64) float64 {
+// distinct is count for the examples in c.list, up to limit + 1.
+func (v *valueCounter) distinct(c *counterScratch, i, j int, limit float64) float64 {
 	if len(v.sums) == 0 {
 		d := float64(v.at[j] - v.at[i])
 		return d * d
 	}
-	clear(v.set)
-	mask := uint64(len(v.set) - 1)
+	clear(c.set)
+	mask := uint64(len(c.set) - 1)
 	n := 0
-	for _, e := range v.list {
+	for _, e := range c.list {
 		row := v.sums[e]
 		h := hashNode(row[j] - row[i])
 		if h == 0 {
 			h = 1
 		}
 		k := h & mask
-		for v.set[k] != 0 && v.set[k] != h {
+		for c.set[k] != 0 && c.set[k] != h {
 			k = (k + 1) & mask
 		}
-		if v.set[k] == 0 {
-			v.set[k] = h
+		if c.set[k] == 0 {
+			c.set[k] = h
 			if n++; float64(n) > limit {
 				break
 			}
@@ -442,7 +492,7 @@ func (v *valueCounter) bound(k int, price []float64) float64 {
 	g := len(v.at) - 1
 	limit := 0.0
 	for a := range k {
-		limit += v.count(a*g/k, (a+1)*g/k, math.Inf(1)) + price[(a+1)*g/k]
+		limit += v.count(a*g/k, (a+1)*g/k) + price[(a+1)*g/k]
 	}
 	return limit
 }
@@ -451,19 +501,22 @@ func (v *valueCounter) bound(k int, price []float64) float64 {
 // above limit. Most pairs of places are so far apart that they need not be counted to the end: the
 // sum of the best choice is not above limit, so that no part of it is, and more bits have no fewer
 // values.
-func (v *valueCounter) table(limit float64) [][]float64 {
+func (v *valueCounter) table(limit float64, all func(tasks int, do func(task int))) [][]float64 {
 	d := make([][]float64, len(v.at))
-	for i := range d {
-		d[i] = make([]float64, len(v.at))
-		v.list = v.list[:0]
-		for j := i + 1; j < len(d); j++ {
-			d[i][j] = max(d[i][j-1], limit+1)
-			if d[i][j-1] <= limit {
-				v.extend(i, j-1)
-				d[i][j] = v.distinct(i, j, limit)
+	all(len(d), func(i int) {
+		row := make([]float64, len(v.at))
+		c := v.scratch.Get().(*counterScratch)
+		c.list = c.list[:0]
+		for j := i + 1; j < len(row); j++ {
+			row[j] = max(row[j-1], limit+1)
+			if row[j-1] <= limit {
+				v.extend(c, i, j-1)
+				row[j] = v.distinct(c, i, j, limit)
 			}
 		}
-	}
+		v.scratch.Put(c)
+		d[i] = row
+	})
 	return d
 }
 

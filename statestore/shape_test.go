@@ -1,7 +1,6 @@
 package statestore
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -51,9 +50,9 @@ func TestCount(t *testing.T) {
 		}
 	}
 	at, _ := candidates(vary, crossing, 64*7)
-	v := newValueCounter(at, examples, parent)
+	v := newValueCounter(at, examples, parent, inTurn)
 	limit := 150.0
-	table := v.table(limit)
+	table := v.table(limit, inTurn)
 	for i := range at {
 		for j := i + 1; j < len(at); j++ {
 			values := map[string]bool{}
@@ -65,7 +64,7 @@ func TestCount(t *testing.T) {
 				values[string(bits)] = true
 			}
 			want := float64(len(values))
-			if got := v.count(i, j, math.Inf(1)); got != want {
+			if got := v.count(i, j); got != want {
 				t.Fatalf("%v values between %d and %d, want %v", got, i, j, want)
 			}
 			if got := table[i][j]; got != want && (got <= limit || want <= limit) {
@@ -78,6 +77,6 @@ func TestCount(t *testing.T) {
 func BenchmarkLearn(b *testing.B) {
 	examples, parent := walk(sampleStates, 31)
 	for b.Loop() {
-		learn(31, examples, parent)
+		learn(31, examples, parent, inTurn)
 	}
 }

@@ -27,16 +27,10 @@ type Shape struct {
 func Learn(examples [][]uint64, before func(i int) int) Shape {
 	n := len(examples[0])
 	sh := Shape{Length: n}
-	sh.Cuts, sh.Distinct = learn(n, examples, before)
-	(&shape{n: n}).build(sh.Cuts, func(word int32, mask uint64) int {
-		changes := 0
-		for i, s := range examples {
-			if p := before(i); p >= 0 && (s[word]^examples[p][word])&mask != 0 {
-				changes++
-			}
-		}
-		sh.Weights = append(sh.Weights, changes)
-		return changes
+	sh.Cuts, sh.Distinct = learn(n, examples, before, inTurn)
+	(&shape{n: n}).build(sh.Cuts, func(leaves []vertex) []int {
+		sh.Weights = changes(leaves, examples, before, inTurn)
+		return sh.Weights
 	})
 	return sh
 }
@@ -68,11 +62,7 @@ func (sh *Shape) Valid() bool {
 // make returns what a store keeps of it.
 func (sh *Shape) make() *shape {
 	s := &shape{n: sh.Length}
-	next := 0
-	s.build(sh.Cuts, func(int32, uint64) int {
-		next++
-		return sh.Weights[next-1]
-	})
+	s.build(sh.Cuts, func([]vertex) []int { return sh.Weights })
 	for i := range sh.Distinct {
 		copy(s.sampled[i][:], sh.Distinct[i])
 	}
@@ -124,6 +114,7 @@ func (t *treeStore) share(from *shape) error {
 		sh.samples.freeze(nil)
 		t.ledger.take(sh.samples.bytes()-before, true)
 		sh.learned.Store(true)
+		sh.samples.view.Store(nil)
 	}
 	sh.shared = true
 	return nil

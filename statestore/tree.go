@@ -864,13 +864,20 @@ func (x *treeSession) Find(s []uint64) (Ref, bool) {
 	f := x.frameOf(len(s))
 	sh := f.sh
 	if !sh.learned.Load() {
-		sh.mu.Lock()
-		if !sh.learned.Load() {
-			defer sh.mu.Unlock()
-			n, _ := sh.samples.find(s)
-			return sampleRef(sh.n, n), n != 0
+		h := hashWords(s)
+		n := sh.samples.find(s, h)
+		if n == 0 {
+			sh.mu.Lock() // somebody may be adding it
+			n = sh.samples.find(s, h)
+			learned := sh.learned.Load()
+			sh.mu.Unlock()
+			if !learned && n == 0 {
+				return 0, false
+			}
 		}
-		sh.mu.Unlock()
+		if n != 0 {
+			return sampleRef(sh.n, n), true
+		}
 	}
 	key, ok := x.key(f, s, nil, false)
 	if !ok {
@@ -896,24 +903,47 @@ func (x *treeSession) insertSample(f *frame, s []uint64, parent Ref) (ref Ref, a
 		return 0, false, fmt.Errorf("statestore: a state of %d words, more than %d", sh.n,
 			maxLength)
 	}
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if sh.learned.Load() {
-		return 0, false, nil
-	}
-	y := sh.samples
-	n, at := y.find(s)
-	if n != 0 {
+	// Most states are known, and the lock is not needed to find them.
+	y, h := sh.samples, hashWords(s)
+	if n := y.find(s, h); n != 0 {
 		return sampleRef(sh.n, n), false, nil
 	}
-	if sh.n == 0 || y.full() {
-		return 0, false, x.learn(f)
+	for {
+		sh.mu.Lock()
+		c := sh.crew.Load()
+		switch {
+		case sh.learned.Load():
+			sh.mu.Unlock()
+			return 0, false, nil
+		case c != nil:
+			sh.mu.Unlock()
+			x.help(sh, c)
+		case sh.n == 0 || y.full() && y.find(s, h) == 0:
+			c = &crew{}
+			sh.crew.Store(c)
+			sh.mu.Unlock()
+			return 0, false, x.learn(f, c)
+		default:
+			ref, added, err = x.addSample(sh, s, parent, h)
+			sh.mu.Unlock()
+			return ref, added, err
+		}
+	}
+}
+
+// addSample adds a state, whose hash is h, to a shape's samples if it is not there. The shape's
+// mutex is locked.
+func (x *treeSession) addSample(sh *shape, s []uint64, parent Ref, h uint64) (ref Ref, added bool,
+	err error) {
+	y := sh.samples
+	if n := y.find(s, h); n != 0 {
+		return sampleRef(sh.n, n), false, nil
 	}
 	before := y.bytes()
 	if !x.t.ledger.allow(8*(sh.n+1) + 4) {
 		return 0, false, ErrFull
 	}
-	n = y.add(s, parent, at)
+	n := y.add(s, parent, h)
 	x.t.ledger.take(y.bytes()-before, true)
 	x.added.Add(1)
 	return sampleRef(sh.n, n), true, nil
@@ -936,10 +966,11 @@ func (t *treeStore) payShape(sh *shape) {
 	t.ledger.take(len(sh.vertex)*int(unsafe.Sizeof(vertex{}))+4*len(sh.leafOf), true)
 }
 
-// learn chooses the parts of a shape from the samples, and moves these
-// into the table of states. The shape's mutex is locked.
-func (x *treeSession) learn(f *frame) error {
-	t, sh, y := x.t, f.sh, f.sh.samples
+// learn chooses the parts of a shape from the samples, and moves these into the table of states.
+// The shape has the crew, so that no samples are added.
+func (x *treeSession) learn(f *frame, c *crew) error {
+	defer f.sh.crew.Store(nil)
+	t, sh, y, v := x.t, f.sh, f.sh.samples, f.sh.samples.view.Load()
 	t.needNodes()
 	if sh.layout.Load() == nil {
 		l := &layout{}
@@ -951,11 +982,17 @@ func (x *treeSession) learn(f *frame) error {
 		}
 		examples := make([][]uint64, len(y.parents))
 		for i := range examples {
-			examples[i] = y.state(i + 1)
+			examples[i] = v.state(i + 1)
 		}
 		if sh.n > 0 {
-			cuts, distinct := learn(sh.n, examples, y.parent)
-			sh.build(cuts, y.changes)
+			all := func(tasks int, do func(task int)) {
+				c.all(x, tasks, func(_ *treeSession, task int) { do(task) })
+			}
+			cuts, distinct := learn(sh.n, examples, y.parent, all)
+			sh.build(cuts, func(leaves []vertex) []int {
+				return changes(leaves, examples, y.parent, all)
+			})
+			probe.Mark(probe.Covering) // what comes now is not the leader's work alone
 			for i := range distinct {
 				copy(sh.sampled[i][:], distinct[i])
 			}
@@ -964,19 +1001,31 @@ func (x *treeSession) learn(f *frame) error {
 		sh.layout.Store(l)
 	}
 	keys := make([]uint64, len(y.parents))
-	for i := range keys {
-		key, ok := x.key(f, y.state(i+1), nil, true)
-		if !ok {
-			return ErrFull
+	var full atomic.Bool
+	const together = 64 // samples in a task
+	c.all(x, (len(keys)+together-1)/together, func(x *treeSession, task int) {
+		f := x.frameOf(sh.n)
+		for i := task * together; i < min((task+1)*together, len(keys)) && !full.Load(); i++ {
+			key, ok := x.key(f, v.state(i+1), nil, true)
+			if !ok {
+				full.Store(true)
+				break
+			}
+			keys[i] = key
+			h := mix(key)
+			t.table.insert(h>>restBits, h<<fragBits|codeAside, true, nil)
 		}
-		keys[i] = key
-		h := mix(key)
-		t.table.insert(h>>restBits, h<<fragBits|codeAside, true, nil)
+	})
+	if full.Load() {
+		return ErrFull
 	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
 	before := y.bytes()
 	y.freeze(keys)
-	t.ledger.take(y.bytes()-before, true)
 	sh.learned.Store(true)
+	y.view.Store(nil)
+	t.ledger.take(y.bytes()-before, true)
 	return nil
 }
 
@@ -1025,13 +1074,8 @@ func (x *treeSession) Load(ref Ref, dst []uint64) []uint64 {
 	if key>>idsBits == classYoung {
 		n, i := splitSampleRef(ref)
 		sh := x.t.shapeOf(n)
-		if !sh.learned.Load() {
-			sh.mu.Lock()
-			if !sh.learned.Load() {
-				defer sh.mu.Unlock()
-				return append(dst[:0], sh.samples.state(i)...)
-			}
-			sh.mu.Unlock()
+		if v := sh.samples.view.Load(); v != nil {
+			return append(dst[:0], v.state(i)...)
 		}
 		key = sh.samples.keys[i-1]
 	}

@@ -181,7 +181,7 @@ func TestLearn(t *testing.T) {
 		a, b, c := rng.Uint64()%8, rng.Uint64()%8, rng.Uint64()%8
 		examples = append(examples, []uint64{0, values[a] | values[b]<<8, 0, values[c], 7})
 	}
-	cuts, distinct := learn(5, examples, func(int) int { return -1 })
+	cuts, distinct := learn(5, examples, func(int) int { return -1 }, inTurn)
 	if cuts[0] != 0 || cuts[len(cuts)-1] != 5*64 || !slices.IsSorted(cuts) ||
 		len(cuts) > maxParts+1 {
 		t.Fatalf("cuts %v", cuts)
@@ -207,7 +207,7 @@ func TestLearnAnything(t *testing.T) {
 				rapid.SliceOfN(rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()), n, n).Draw(t,
 					"s"))
 		}
-		cuts, distinct := learn(n, examples, func(i int) int { return i - 1 - i%3 })
+		cuts, distinct := learn(n, examples, func(i int) int { return i - 1 - i%3 }, inTurn)
 		for a := range distinct {
 			for b := a + 1; b < len(cuts) && len(examples) > 0; b++ {
 				values := map[string]bool{}
@@ -225,7 +225,12 @@ func TestLearnAnything(t *testing.T) {
 			}
 		}
 		sh := &shape{n: n}
-		sh.build(cuts, func(word int32, mask uint64) int { return int(word*word) % 7 })
+		sh.build(cuts, func(leaves []vertex) (weights []int) {
+			for _, l := range leaves {
+				weights = append(weights, int(l.word*l.word)%7)
+			}
+			return weights
+		})
 		covered := make([]uint64, n)
 		for v, vx := range sh.vertex {
 			if v < sh.leaves {

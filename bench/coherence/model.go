@@ -18,6 +18,12 @@
 // mean time of its kind. This includes the first access itself, with the cache misses that a single
 // worker also has. So the simulation charges only what other workers add.
 //
+// How often a worker looks into the store's tables while it expands a state depends on what it has
+// looked up before, and so on the number of workers. If the long work of expanding were part of the
+// segments that end there, their mean times would be charged too often or too rarely. So the search
+// also announces where it calls the store and where it continues, without an access. Every search
+// with the same states and moves is charged the same work of expanding.
+//
 // # Coherence
 //
 // A processor can read a cache line that it has a copy of, and write one of which it has the only

@@ -20,33 +20,35 @@ type Site uint8
 
 // The sites.
 const (
-	Start      Site = iota // a worker begins, or wakes up: no memory
-	Unlocked               // it has released a lock: no memory
-	Expanding              // the search expands a state: no memory
-	Covering               // it calls the store: no memory
-	Active                 // number of active workers
-	Sleeping               // number of sleeping workers
-	Sleepers               // lock of the list of sleeping workers
-	Queue                  // lock and ends of a worker's queue
-	QueueItems             // number of items in a worker's queue
-	Items                  // work items in a batch
-	Free                   // lock of the shared free batches
-	BatchBytes             // bytes of all batches
-	Ledger                 // bytes of the store
-	Samples                // lock of the states from which a shape is learned
-	Profiles               // lock of a shape's profiles
-	Lock                   // locks that are rarely taken
-	Table                  // entries of the table of states
-	TableHead              // header of a shard of that table
-	TableCount             // number of entries in a shard
-	TableDir               // directory of that table
-	Index                  // entries of an index of nodes
-	IndexHead              // header of a shard of an index
-	IndexCount             // number of entries in a shard of an index
-	NodeLast               // last number given to a node
-	NodeChunks             // directory of the nodes' values
-	Node                   // values of nodes
-	Sites                  // how many sites there are
+	Start       Site = iota // a worker begins, or wakes up: no memory
+	Unlocked                // it has released a lock: no memory
+	Expanding               // the search expands a state: no memory
+	Covering                // it calls the store: no memory
+	Active                  // number of active workers
+	Sleeping                // number of sleeping workers
+	Sleepers                // lock of the list of sleeping workers
+	Queue                   // lock and ends of a worker's queue
+	QueueItems              // number of items in a worker's queue
+	Items                   // work items in a batch
+	Free                    // lock of the shared free batches
+	BatchBytes              // bytes of all batches
+	Ledger                  // bytes of the store
+	Samples                 // lock of the states from which a shape is learned
+	SampleIndex             // index of these states
+	Tasks                   // tasks of learning a shape
+	Profiles                // lock of a shape's profiles
+	Lock                    // locks that are rarely taken
+	Table                   // entries of the table of states
+	TableHead               // header of a shard of that table
+	TableCount              // number of entries in a shard
+	TableDir                // directory of that table
+	Index                   // entries of an index of nodes
+	IndexHead               // header of a shard of an index
+	IndexCount              // number of entries in a shard of an index
+	NodeLast                // last number given to a node
+	NodeChunks              // directory of the nodes' values
+	Node                    // values of nodes
+	Sites                   // how many sites there are
 )
 
 // String returns what is there.
@@ -58,7 +60,8 @@ func (s Site) String() string {
 		"workers: active", "workers: sleeping",
 		"workers: sleepers' lock", "queue: lock and ends", "queue: number of items",
 		"batch: items", "batches: free ones' lock", "batches: bytes", "store: bytes",
-		"store: samples' lock", "store: profiles' lock", "rare locks", "table: entries",
+		"store: samples' lock", "store: samples' index", "store: learning's tasks",
+		"store: profiles' lock", "rare locks", "table: entries",
 		"table: shard's header", "table: shard's count", "table: directory", "index: entries",
 		"index: shard's header", "index: shard's count", "nodes: last number",
 		"nodes: chunks", "nodes: values"}[s]
