@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -81,6 +82,22 @@ func (c *config) openPasses() *passes {
 	return &passes{dir: dir, begun: time.Now()}
 }
 
+// besideVerdict are the flags on which no pass depends. They say what is shown and where, which
+// packages and tests are taken, whose names are in the key, and what follows a failure.
+var besideVerdict = []string{"v", "json", "color", "trace", "sarif", "replay", "C", "list", "count",
+	"failfast"}
+
+// decisive returns the values of all other flags.
+func (c *config) decisive() []string {
+	var values []string
+	c.VisitAll(func(f *flag.Flag) {
+		if !slices.Contains(besideVerdict, f.Name) {
+			values = append(values, f.Name+"="+f.Value.String())
+		}
+	})
+	return values
+}
+
 // key names what the verdict on a package depends on, except what the tests see of the disk.
 // It returns an empty key if a file was changed after the session began: its former content may
 // have been loaded.
@@ -91,11 +108,7 @@ func (s *session) key(p *gosrc.Package, tests []gosrc.TestFunc) string {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%q %q\n", build, p.Path, p.Dir)
-	c := s.config
-	fmt.Fprintf(h, "%q %q %v %v %q %q %q %q %q %q %q %q %v %v %d %d\n", c.run, c.skip, c.short,
-		c.leaks, c.tags, c.mod, c.modFile, c.time, c.grain, c.choices, c.search, c.machine,
-		c.timeout, c.maxMemory, c.workers, c.seed)
-	fmt.Fprintf(h, "%q\n", c.explore.Args)
+	fmt.Fprintf(h, "%q\n%q\n", s.decisive(), s.explore.Args)
 	for _, t := range tests {
 		fmt.Fprintf(h, "%q\n", t.Name)
 	}

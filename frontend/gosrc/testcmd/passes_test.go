@@ -2,6 +2,7 @@ package testcmd
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -360,4 +361,36 @@ func TestTrim(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestDecisive sets each flag to another value: a pass depends on it, or it is among those on which
+// no pass depends, or it is ignored.
+func TestDecisive(t *testing.T) {
+	fresh := func() *config {
+		c := &config{command: "test"}
+		c.define()
+		return c
+	}
+	idle := slices.Clone(besideVerdict)
+	for _, g := range ignored {
+		idle = append(idle, g.name)
+	}
+	for _, name := range besideVerdict {
+		if fresh().Lookup(name) == nil {
+			t.Errorf("there is no flag -%s", name)
+		}
+	}
+	before := fresh().decisive()
+	fresh().VisitAll(func(f *flag.Flag) {
+		c := fresh()
+		set := slices.ContainsFunc([]string{"7s", "7", "7GB", "false", "true"}, func(v string) bool {
+			return v != f.DefValue && c.Set.Set(f.Name, v) == nil
+		})
+		if !set && !slices.Contains(idle, f.Name) {
+			t.Errorf("-%s takes no value of this test", f.Name)
+		}
+		if same := slices.Equal(c.decisive(), before); same != slices.Contains(idle, f.Name) {
+			t.Errorf("-%s: the key stays the same: %v", f.Name, same)
+		}
+	})
 }
