@@ -2,11 +2,13 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"cpor/benchmarks"
+	"cpor/engine/temporal"
 	"cpor/examples/promela/corpus"
 )
 
@@ -569,6 +572,11 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-D", "N"}, "NAME=VALUE"},
 		{[]string{"-max-memory", "lots"}, "want a size"},
 		{[]string{"-nosuchflag"}, "nosuchflag"},
+		{[]string{"-large"}, "-large has no effect on table1: it is a flag of peers"},
+		{[]string{"scale", "dpor", "-transitions", "9"},
+			"-transitions has no effect on scale, dpor: it is a flag of siegel"},
+		{[]string{"siegel", "-rounds", "3"}, "-rounds has no effect on siegel: it is a flag of "},
+		{[]string{"dpor", "-por", "none"}, "-por has no effect on dpor: it is a flag of scale, "},
 		{[]string{"robots", "-o", taken}, "has results already"},
 		{[]string{"robots", "-o", file}, "-o: "},
 	} {
@@ -591,6 +599,18 @@ func TestMistakes(t *testing.T) {
 	if code := Main(context.Background(), []string{"-h"}, &o, &e); code != exitDone ||
 		!strings.Contains(o.String(), "peers") || e.Len() > 0 {
 		t.Errorf("-h: exit code %d\n%s%s", code, &o, &e)
+	}
+}
+
+// TestFlagsOfTables holds that tables name flags that there are.
+func TestFlagsOfTables(t *testing.T) {
+	values := map[string]string{"D": "N=1", "large": "true", "por": "none"}
+	for _, name := range flagsOfSome() {
+		o, err := parse([]string{fmt.Sprintf("-%s=%s", name, cmp.Or(values[name], "2"))},
+			io.Discard)
+		if err != nil || !slices.Equal(o.given, []string{name}) {
+			t.Errorf("-%s: %v", name, err)
+		}
 	}
 }
 
@@ -695,4 +715,23 @@ func TestCompare(t *testing.T) {
 		Config: benchmarks.Params{{Name: "search", Value: "stateful"},
 			{Name: "por", Value: "none"}}})
 	goldenReport(t, "compare.txt", compare, ms)
+}
+
+// TestTooLarge tells a property whose automaton grows too large from one that can be checked.
+func TestTooLarge(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "large.model")
+	if err := os.WriteFile(model, []byte(`const N = 14
+var r, a [N]bool
+thread T() { for i := range N { r[i] = true } }
+init { go T() }
+ltl large { exists i in 0..N-1 { [] (r[i] -> <> a[i]) } }
+ltl small { [] (r[0] -> <> a[0]) }
+`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := &Request{Model: model, Mode: temporal.Mode, POR: "none"}
+	if !tooLarge(t.Context(), r, "large") || tooLarge(t.Context(), r, "small") ||
+		tooLarge(t.Context(), r, "missing") {
+		t.Error("large is too large, small is not")
+	}
 }

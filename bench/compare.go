@@ -21,6 +21,7 @@ var compare = Table{
 		"memory, the winner",
 	Run:        runCompare,
 	Report:     reportCompare,
+	Flags:      []string{"rounds", "por", "D"},
 	Benchmarks: benchmarks.Names(),
 	Files:      true,
 	Named:      true,

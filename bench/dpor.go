@@ -27,6 +27,7 @@ var dporTable = Table{
 	Summary:    "stateless searches (dynamic reduction) and the Cartesian one, in transitions",
 	Run:        runDPOR,
 	Report:     reportDPOR,
+	Flags:      []string{"rounds", "D"},
 	Benchmarks: dporNames(),
 }
 

@@ -44,6 +44,7 @@ type options struct {
 	large     bool
 	simulate  int
 	trans     uint64
+	given     []string // of the flags that only some tables use
 	args      []string
 }
 
@@ -77,8 +78,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 	if len(chosen) == 0 {
 		return exitMistake
 	}
-	if o.simulate > 0 && (len(chosen) > 1 || chosen[0].Name != scale.Name) {
-		return complain("-simulate is a flag of scale: cpor bench scale -simulate %d", o.simulate)
+	if err := o.unused(chosen); err != nil {
+		return complain("%v", err)
 	}
 	if runner == nil {
 		exe, err := sibling.Path("cpor")
@@ -210,7 +211,12 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		return nil, err
 	}
 	o.limited = f.Given("limit")
-	simulates := f.Given("simulate")
+	for _, name := range flagsOfSome() {
+		if f.Given(name) {
+			o.given = append(o.given, name)
+		}
+	}
+	simulates := slices.Contains(o.given, "simulate")
 	if o.por != "" && !slices.Contains(engine.Names(""), o.por) {
 		return nil, fmt.Errorf("-por %s: %w", o.por, engine.Unknown("", o.por))
 	}
@@ -230,6 +236,41 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		o.dir = filepath.Join("bench-results", time.Now().Format("2006-01-02-150405"))
 	}
 	return o, nil
+}
+
+// flagsOfSome returns the flags that tables name as theirs.
+func flagsOfSome() []string {
+	var names []string
+	for _, t := range tables {
+		names = append(names, t.Flags...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// unused says which flag was given and is not used by any of the chosen tables.
+func (o *options) unused(chosen []Table) error {
+	if o.simulate > 0 && (len(chosen) > 1 || chosen[0].Name != scale.Name) {
+		return fmt.Errorf("-simulate is a flag of scale: cpor bench scale -simulate %d", o.simulate)
+	}
+	for _, name := range o.given {
+		uses := func(t Table) bool { return slices.Contains(t.Flags, name) }
+		if slices.ContainsFunc(chosen, uses) {
+			continue
+		}
+		var theirs, others []string
+		for _, t := range chosen {
+			theirs = append(theirs, t.Name)
+		}
+		for _, t := range tables {
+			if uses(t) {
+				others = append(others, t.Name)
+			}
+		}
+		return fmt.Errorf("-%s has no effect on %s: it is a flag of %s", name,
+			strings.Join(theirs, ", "), strings.Join(others, ", "))
+	}
+	return nil
 }
 
 func usage(w io.Writer, f *cliflag.Set) {

@@ -18,6 +18,7 @@ var peers = Table{
 	Summary:    "the same systems, and Promela models as they are (corpus), in SPIN, taking turns",
 	Run:        runPeers,
 	Report:     reportPeers,
+	Flags:      []string{"rounds", "workers", "D", "large"},
 	Benchmarks: append(benchmarks.Names(), corpusName),
 	Asked:      true,
 }

@@ -28,6 +28,7 @@ var reductionTable = Table{
 		"them: states, time, verdicts",
 	Run:        runReductions,
 	Report:     reportReductions,
+	Flags:      []string{"rounds", "por", "D"},
 	Benchmarks: reductionNames(),
 	Files:      true,
 	Asked:      true,

@@ -22,6 +22,7 @@ var scale = Table{
 	Summary:    "a model with 1, 2, 4, ... 64 workers: speed-up, steals, idle time",
 	Run:        runScale,
 	Report:     reportScale,
+	Flags:      []string{"rounds", "workers", "por", "D", "simulate"},
 	Benchmarks: benchmarks.Names(),
 	Files:      true,
 }

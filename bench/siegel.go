@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cpor/benchmarks"
+	"cpor/engine"
 	"cpor/engine/temporal"
 )
 
@@ -22,6 +23,7 @@ var siegelTable = Table{
 	Summary:    "temporal properties: transitions with invisible and transparent ample sets",
 	Run:        runSiegel,
 	Report:     reportSiegel,
+	Flags:      []string{"por", "transitions"},
 	Benchmarks: benchmarks.SiegelNames(),
 }
 
@@ -80,17 +82,18 @@ func runSiegel(ctx context.Context, s *Session) error {
 			for n := x.from; n <= mostSiegel; n++ {
 				ps := benchmarks.Params{{Name: "N", Value: strconv.Itoa(n)}}
 				label := fmt.Sprintf("%s %s, N=%d, %s", x.model, x.property, n, red.name)
-				out := s.Run(ctx, Request{
+				r := Request{
 					Model: filepath.Join(dir, x.model+".model"), Params: ps, Mode: temporal.Mode,
 					POR: red.por, Workers: 1, Limit: s.Limit, MaxMemory: s.MaxMemory,
 					Flags: []string{"-ltl", x.property, "-max-states",
 						strconv.FormatUint(s.Transitions, 10)},
-				}, label, est)
+				}
+				out := s.Run(ctx, r, label, est)
 				if out.Status == Interrupted {
 					return nil
 				}
-				if out.Status == Failed && strings.Contains(out.Reason, "grows too large") {
-					out.Status = Limited // the automaton of the formula
+				if out.Status == Failed && tooLarge(ctx, &r, x.property) {
+					out.Status = Limited
 				}
 				if out.Status == Failed {
 					s.Unexpected("%s: %s", label, out.Reason)
@@ -112,6 +115,29 @@ func runSiegel(ctx context.Context, s *Session) error {
 		}
 	}
 	return nil
+}
+
+// tooLarge reports whether a run failed because the automaton of its property grows too large. The
+// run itself can say that only in words.
+func tooLarge(ctx context.Context, r *Request, property string) bool {
+	e, err := r.entry()
+	if err != nil {
+		return false
+	}
+	p, err := r.load(e)
+	if err != nil {
+		return false
+	}
+	for _, x := range p.Properties {
+		if x.Name != property {
+			continue
+		}
+		_, err = temporal.Run(ctx, p.System, []engine.Property{{Name: x.Name, Formula: x.Formula}},
+			temporal.Options{Options: engine.Options{Workers: 1, MaxStates: 1}})
+		var wrong *temporal.FormulaError
+		return errors.As(err, &wrong) && wrong.TooLarge
+	}
+	return false
 }
 
 // siegelCurve is the transitions of one reduction by N, from the first N on.

@@ -22,6 +22,7 @@ var stoller = Table{
 		"discipline costs",
 	Run:        runStoller,
 	Report:     reportStoller,
+	Flags:      []string{"rounds", "D"},
 	Benchmarks: benchmarks.LockNames(),
 }
 

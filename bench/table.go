@@ -23,6 +23,8 @@ type Table struct {
 	// Benchmarks are the names of the rows that the table knows, so that they
 	// may be in the arguments.
 	Benchmarks []string
+	// Flags names the flags that it uses of those that some tables do not.
+	Flags []string
 	// Files reports whether it measures files of models that the user names, and Named that it
 	// measures nothing else than what is named.
 	Files, Named bool

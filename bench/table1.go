@@ -20,6 +20,7 @@ var table1 = Table{
 	Summary:    "Table 1 of Gueta et al. 2007, full and cartesian, beside the paper",
 	Run:        runTable1,
 	Report:     reportTable1,
+	Flags:      []string{"rounds", "workers", "D"},
 	Benchmarks: benchmarks.Names(),
 }
 

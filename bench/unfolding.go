@@ -25,6 +25,7 @@ var unfoldingTable = Table{
 		"added, each with the same time",
 	Run:        runUnfolding,
 	Report:     reportUnfolding,
+	Flags:      []string{"rounds", "D"},
 	Benchmarks: unfoldingNames(),
 }
 

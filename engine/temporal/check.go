@@ -64,6 +64,7 @@ type FormulaError struct {
 	Property string // its kind and name
 	Pos      system.Pos
 	Message  string
+	TooLarge bool // its automaton
 }
 
 func (e *FormulaError) Error() string {
@@ -276,7 +277,7 @@ func (c *checker) passes() ([]pass, error) {
 		var large *buchi.TooLargeError
 		var atoms *buchi.AtomsError
 		if errors.As(err, &large) || errors.As(err, &atoms) {
-			return nil, &FormulaError{c.p.Called(), c.p.Pos, err.Error()}
+			return nil, &FormulaError{c.p.Called(), c.p.Pos, err.Error(), large != nil}
 		}
 		return a, err
 	}
@@ -333,7 +334,7 @@ func (c *checker) check() error {
 	if c.o.Reduction != None && !c.p.Formula.StutterInvariant() {
 		return &FormulaError{c.p.Called(), c.p.Pos,
 			"there is a next operator in the formula, which partial-order reduction does not " +
-				"preserve; use -por none"}
+				"preserve; use -por none", false}
 	}
 	passes, err := c.passes()
 	if err != nil {

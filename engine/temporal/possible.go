@@ -164,7 +164,7 @@ func (c *checker) possibly() error {
 	a := &buchi.Automaton{Atoms: c.p.Formula.Atoms(), Accepting: []bool{false},
 		Out: [][]buchi.Transition{{{}}}}
 	if len(a.Atoms) > 64 {
-		return &FormulaError{c.p.Called(), c.p.Pos, "there are more than 64 propositions"}
+		return &FormulaError{c.p.Called(), c.p.Pos, "there are more than 64 propositions", false}
 	}
 	defer func() { c.r.Time = c.spent() }()
 	if over, err := c.openStore(nil); err != nil || over {

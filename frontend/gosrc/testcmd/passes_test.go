@@ -383,7 +383,8 @@ func TestDecisive(t *testing.T) {
 	before := fresh().decisive()
 	fresh().VisitAll(func(f *flag.Flag) {
 		c := fresh()
-		set := slices.ContainsFunc([]string{"7s", "7", "7GB", "false", "true"}, func(v string) bool {
+		values := []string{"7s", "7", "7GB", "false", "true"}
+		set := slices.ContainsFunc(values, func(v string) bool {
 			return v != f.DefValue && c.Set.Set(f.Name, v) == nil
 		})
 		if !set && !slices.Contains(idle, f.Name) {
