@@ -4,16 +4,60 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"cpor/detect/computation"
 	"cpor/system"
 )
 
+// history is what is known of the log.
+type history struct {
+	names []string
+	index map[string]int32
+	hosts []hostLog
+	total int32 // the mapped events
+	ended bool  // no more events come
+}
+
+// hostLog has the mapped events of a host, counted from 0. Those before base were dropped.
+type hostLog struct {
+	events []event
+	base   int32
+	lost   bool // the log may lack its end
+}
+
+func newHistory(names []string, lost func(host string) bool) *history {
+	h := &history{names: names, index: map[string]int32{}, hosts: make([]hostLog, len(names))}
+	for i, name := range names {
+		h.index[name] = int32(i)
+		h.hosts[i].lost = lost != nil && lost(name)
+	}
+	return h
+}
+
+// count returns how many mapped events the host has.
+func (l *hostLog) count() int32 { return l.base + int32(len(l.events)) }
+
+// at returns event k, nil if there is none, or not yet.
+func (l *hostLog) at(k int32) *event {
+	if i := int(k - l.base); i < len(l.events) {
+		return &l.events[i]
+	}
+	return nil
+}
+
+// before returns how many of the mapped events are among the first k of the host.
+func (l *hostLog) before(k int32) int32 {
+	n := sort.Search(len(l.events), func(i int) bool { return l.events[i].index > k })
+	return l.base + int32(n)
+}
+
 // event is an event of the log that the mapping maps.
 type event struct {
-	index int32   // of the computation, from 1
-	needs []int32 // by host: how many of its mapped events it depends on
+	index int32 // among all events of its host, from 1
+	// clock is that of the log: how many events of each host, mapped or not, it depends on.
+	clock computation.Cut
 	// fits are the rules that the text and the variables fit, with the values of the names; nil
 	// without rules: then text has to be what is printed.
 	fits   []fit
@@ -32,36 +76,25 @@ type wanted struct {
 	value string
 }
 
-// events returns for each host its events that are mapped, and how many are not.
-func (m *Mapping) events(c *computation.Computation) (hosts [][]event, unmapped int) {
-	hosts = make([][]event, c.N())
-	mapped := make([][]int32, c.N()) // by host and local state: how many are mapped so far
-	for h := range hosts {
-		names := m.hostNames(c.Name(h))
-		mapped[h] = make([]int32, c.States(h))
-		for k := int32(1); k <= c.Events(h); k++ {
-			e, ok := m.event1(c, h, k, names)
-			mapped[h][k] = mapped[h][k-1]
-			if !ok {
+// history returns the events of a log that are mapped, and how many are not.
+func (m *Mapping) history(c *computation.Computation, lost func(string) bool) (h *history,
+	unmapped int) {
+	h = newHistory(c.Names(), lost)
+	h.ended = true
+	for p := range h.hosts {
+		names := m.hostNames(c.Name(p))
+		for k := int32(1); k <= c.Events(p); k++ {
+			value := func(name string) computation.Value { return c.Value(p, k, name) }
+			if e, ok := m.event1(c.Text(p, k), value, names); ok {
+				e.index, e.clock = k, c.Clock(p, k)
+				h.hosts[p].events = append(h.hosts[p].events, e)
+				h.total++
+			} else {
 				unmapped++
-				continue
-			}
-			mapped[h][k]++
-			hosts[h] = append(hosts[h], e)
-		}
-	}
-	for h := range hosts {
-		for i := range hosts[h] {
-			e := &hosts[h][i]
-			e.needs = make([]int32, c.N())
-			for g, k := range c.Clock(h, e.index) {
-				if g != h {
-					e.needs[g] = mapped[g][k]
-				}
 			}
 		}
 	}
-	return hosts, unmapped
+	return h, unmapped
 }
 
 // hostNames returns the names that the rules of a host give it.
@@ -74,15 +107,17 @@ func (m *Mapping) hostNames(host string) binding {
 	return nil
 }
 
-// event1 maps event k of host h; names are those of the host.
-func (m *Mapping) event1(c *computation.Computation, h int, k int32, names binding) (event, bool) {
-	e := event{index: k, text: strings.TrimSpace(c.Text(h, k))}
+// event1 maps an event; value returns the values of the log's variables after it, and names are
+// those of the host.
+func (m *Mapping) event1(text string, value func(string) computation.Value, names binding) (event,
+	bool) {
+	e := event{text: strings.TrimSpace(text)}
 	for i := range m.Events {
 		r := &m.Events[i]
 		b, ok := r.Log.match(e.text, names)
 		for _, w := range r.With {
 			if ok {
-				b, ok = w.has(c.Value(h, k, w.Name), b)
+				b, ok = w.has(value(w.Name), b)
 			}
 		}
 		if ok {
@@ -94,7 +129,7 @@ func (m *Mapping) event1(c *computation.Computation, h int, k int32, names bindi
 	}
 	for i := range m.Values {
 		r := &m.Values[i]
-		if v := c.Value(h, k, r.Name); v.Defined() {
+		if v := value(r.Name); v.Defined() {
 			e.values = append(e.values, wanted{r, written(v)})
 		}
 	}

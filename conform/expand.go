@@ -3,7 +3,6 @@ package conform
 import (
 	"slices"
 
-	"cpor/detect/computation"
 	"cpor/system"
 	"cpor/testkit/sabotage"
 	"cpor/trace"
@@ -19,7 +18,7 @@ const (
 // roles knows which host a thread plays by its name.
 type roles struct {
 	mapping *Mapping
-	c       *computation.Computation
+	log     *history
 	byName  map[string]int32
 	open    []int32 // the hosts that no rule names
 	shared  []bool  // by host: several threads can play it
@@ -27,18 +26,19 @@ type roles struct {
 }
 
 // newRoles knows the roles of a system's threads; m is in an initial state.
-func newRoles(mp *Mapping, c *computation.Computation, m system.Machine) *roles {
-	r := &roles{mapping: mp, c: c, byName: map[string]int32{}, shared: make([]bool, c.N())}
+func newRoles(mp *Mapping, log *history, m system.Machine) *roles {
+	r := &roles{mapping: mp, log: log, byName: map[string]int32{},
+		shared: make([]bool, len(log.names))}
 	for t := range m.NumThreads() {
-		if _, ok := c.Process(m.ThreadName(t)); ok && len(mp.Hosts) == 0 {
+		if _, ok := log.index[m.ThreadName(t)]; ok && len(mp.Hosts) == 0 {
 			r.same = true
 			return r
 		}
 	}
 hosts:
-	for h := range c.N() {
+	for h, name := range log.names {
 		for i := range mp.Hosts {
-			if names, ok := mp.Hosts[i].Host.match(c.Name(h), nil); ok {
+			if names, ok := mp.Hosts[i].Host.match(name, nil); ok {
 				r.shared[h] = mp.Hosts[i].several(names)
 				continue hosts
 			}
@@ -66,8 +66,8 @@ func (r *roles) of(thread string) int32 {
 
 func (r *roles) find(thread string) int32 {
 	if r.same {
-		if h, ok := r.c.Process(thread); ok {
-			return int32(h)
+		if h, ok := r.log.index[thread]; ok {
+			return h
 		}
 		return unlogged
 	}
@@ -79,8 +79,8 @@ func (r *roles) find(thread string) int32 {
 				continue
 			}
 			if host, ok := rule.Host.fill(b); ok {
-				if h, ok := r.c.Process(host); ok {
-					return int32(h)
+				if h, ok := r.log.index[host]; ok {
+					return h
 				}
 			}
 			return unlogged
@@ -94,22 +94,24 @@ func (r *roles) find(thread string) int32 {
 
 // expand appends the moves of the present node: those of all threads, or, if single, those of one
 // that stand for all (package comment). It begins with thread last.
-func (s *search) expand(moves []move, last int) (_ []move, single bool) {
-	n := s.m.NumThreads()
+func (w *walker) expand(moves []move, last int) (_ []move, single bool) {
+	w.pending = w.pending[:0]
+	n := w.m.NumThreads()
 	visible := 0
 	for i := range n {
 		t := (last + i) % n
-		if s.obs.Has(t) {
+		if w.obs.Has(t) {
 			continue
 		}
 		from := len(moves)
 		var p probe
-		moves, p = s.probe(moves, t)
+		moves, p = w.probe(moves, t)
 		if p.alone && len(moves) > from {
 			return append(moves[:0], moves[from:]...), true
 		}
-		if p.alone && s.expects(t) {
+		if p.alone && w.expects(t) {
 			// It can never move again, and the log has more of its host.
+			w.pending = w.pending[:0]
 			return moves[:0], false
 		}
 		if p.visible { // first: a log is followed rather than explored
@@ -123,20 +125,20 @@ func (s *search) expand(moves []move, last int) (_ []move, single bool) {
 }
 
 // expects reports whether the log has more events of a host that only thread t plays.
-func (s *search) expects(t int) bool {
-	h := s.plays(t)
-	return h >= 0 && !s.roles.shared[h] && int(s.cut[h]) < len(s.hosts[h])
+func (w *walker) expects(t int) bool {
+	h := w.plays(t)
+	return h >= 0 && !w.roles.shared[h] && w.next(h) != nil
 }
 
 // all appends the moves of all threads but one.
-func (s *search) all(moves []move, last, but int) []move {
-	n := s.m.NumThreads()
+func (w *walker) all(moves []move, last, but int) ([]move, bool) {
+	n := w.m.NumThreads()
 	for i := range n {
-		if t := (last + i) % n; t != but && !s.obs.Has(t) {
-			moves, _ = s.probe(moves, t)
+		if t := (last + i) % n; t != but && !w.obs.Has(t) {
+			moves, _ = w.probe(moves, t)
 		}
 	}
-	return moves
+	return moves, false
 }
 
 // probe is what is known of a thread's next transition.
@@ -146,81 +148,86 @@ type probe struct {
 }
 
 // probe appends the moves of a thread that the log permits.
-func (s *search) probe(moves []move, t int) ([]move, probe) {
-	p := probe{alone: s.futures != nil}
-	mark := s.m.Mark()
+func (w *walker) probe(moves []move, t int) ([]move, probe) {
+	p := probe{alone: w.futures != nil}
+	mark := w.m.Mark()
 	for alt, more := uint64(0), true; more; {
 		step := trace.Step{Thread: t, Alt: alt}
-		out := s.execute(step)
+		out := w.execute(step)
 		if out.Kind != system.Moved {
 			return moves, probe{}
 		}
-		if p.alone && (out.Created || out.Violation != nil || !s.independent(t)) {
+		if p.alone && (out.Created || out.Violation != nil || !w.independent(t)) {
 			p.alone = false
 		}
-		moves = s.permitted(moves, move{Step: step}, 0, &p)
-		s.m.Rewind(mark)
+		moves = w.permitted(moves, move{Step: step}, 0, &p)
+		w.m.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
 	}
 	return moves, p
 }
 
 // permitted appends the moves that the step which was just executed can be, if its deeds from
-// s.deeds[i] are still to be compared with the log; mv has the hosts of those before.
-func (s *search) permitted(moves []move, mv move, i int, p *probe) []move {
-	if i == len(s.deeds) {
+// w.deeds[i] are still to be compared with the log; mv has the hosts of those before.
+func (w *walker) permitted(moves []move, mv move, i int, p *probe) []move {
+	if i == len(w.deeds) {
 		return append(moves, mv)
 	}
-	d := &s.deeds[i]
-	h := s.plays(d.thread)
+	d := &w.deeds[i]
+	h := w.plays(d.thread)
 	if h == undecided {
 		p.alone, p.visible = false, true
-		for _, h := range s.roles.open {
-			if s.player[h] < 0 {
-				s.player[h] = int32(d.thread)
+		for _, h := range w.roles.open {
+			if w.player[h] < 0 {
+				w.player[h] = int32(d.thread)
 				with := append(mv.hosts[:len(mv.hosts):len(mv.hosts)], h)
-				moves = s.permitted(moves, move{mv.Step, with}, i, p)
-				s.player[h] = -1
+				moves = w.permitted(moves, move{mv.Step, with}, i, p)
+				w.player[h] = -1
 			}
 		}
 		return moves
 	}
-	if h >= 0 && (s.roles.shared[h] || d.thread != mv.Thread) {
+	if h >= 0 && (w.roles.shared[h] || d.thread != mv.Thread) {
 		p.alone = false
 	}
-	shown, ok := s.fits(d, h)
+	shown, ok := w.fits(d, h)
 	switch {
 	case !ok:
-		if h >= 0 && p.alone && int(s.cut[h]) < len(s.hosts[h]) {
-			// It may fit once other hosts have advanced, unless it never will.
-			e := &s.hosts[h][s.cut[h]]
-			p.alone = len(e.values) == 0 && e.matches(s.m, d) != nil ||
+		if h < 0 || !p.alone {
+			return moves
+		}
+		// It may fit once other hosts have advanced or the event has arrived, unless it never
+		// will.
+		if e := w.next(h); e != nil {
+			p.alone = len(e.values) == 0 && e.matches(w.m, d) != nil ||
 				sabotage.Is("conform/pending")
+		} else {
+			p.alone = w.log.ended
 		}
 		return moves
 	case !shown:
-		return s.permitted(moves, mv, i+1, p)
+		return w.permitted(moves, mv, i+1, p)
 	}
 	p.visible = true
-	p.alone = p.alone && len(s.hosts[h][s.cut[h]].values) == 0
-	s.cut[h]++
-	moves = s.permitted(moves, mv, i+1, p)
-	s.cut[h]--
+	p.alone = p.alone && len(w.next(h).values) == 0
+	w.cut[h]++
+	moves = w.permitted(moves, mv, i+1, p)
+	w.cut[h]--
 	return moves
 }
 
 // independent reports whether the accesses of the last step conflict with nothing that another
 // thread may ever do, and the log shows none of the variables.
-func (s *search) independent(t int) bool {
-	for _, a := range s.m.Accesses() {
-		if a.Write && s.shown(a.Loc) && !sabotage.Is("conform/shown") {
+func (w *walker) independent(t int) bool {
+	for _, a := range w.m.Accesses() {
+		if a.Write && w.shown(a.Loc) && !sabotage.Is("conform/shown") {
 			return false
 		}
-		for u := range s.m.NumThreads() {
-			if u == t || s.obs.Has(u) {
+		for u := range w.m.NumThreads() {
+			if u == t || w.obs.Has(u) {
 				continue
 			}
-			f := s.futures.Future(u)
+			f := w.futures.Future(u)
 			if f.MayWrite(a.Loc) && !sabotage.Is("conform/writes") ||
 				a.Write && f.MayRead(a.Loc) && !sabotage.Is("conform/reads") {
 				return false
@@ -231,14 +238,14 @@ func (s *search) independent(t int) bool {
 }
 
 // shown reports whether the log shows the values of a location.
-func (s *search) shown(l system.Loc) bool {
-	if len(s.mapping.Values) == 0 {
+func (w *walker) shown(l system.Loc) bool {
+	if len(w.mapping.Values) == 0 {
 		return false
 	}
-	v, ok := s.shows[l]
+	v, ok := w.shows[l]
 	if !ok {
-		v = s.mapping.shows(s.m.LocName(l))
-		s.shows[l] = v
+		v = w.mapping.shows(w.m.LocName(l))
+		w.shows[l] = v
 	}
 	return v
 }

@@ -14,6 +14,7 @@ import (
 // Expected is an event that comes next in the log.
 type Expected struct {
 	Event computation.Event
+	Text  string
 	// After are the events that it depends on and that the prefix lacks.
 	After []computation.Event
 }
@@ -29,22 +30,34 @@ type Offer struct {
 	Why string
 }
 
+// Place is how far a log could be followed, and what comes there.
+type Place struct {
+	// Followed are the events of the longest prefix of the log that the search could follow, Cut
+	// the prefix: how many events of each host, as in [computation.Cut].
+	Followed int
+	Cut      computation.Cut
+	// Hosts are the names of the threads that play each host there; "" if none has yet.
+	Hosts []string
+	// Next are the events that come next in the log, and Offers what the model can do there: only
+	// if the log is rejected.
+	Next   []Expected
+	Offers []Offer
+}
+
 // result describes how the search ended.
 func (s *search) result() *Result {
-	r := &Result{Verdict: Rejected, Why: s.why, Events: s.total, Nodes: len(s.seen),
-		Followed: s.best.taken, Steps: s.steps}
-	for h := range s.hosts {
-		r.Unmapped += int(s.c.Events(h)) - len(s.hosts[h])
-	}
+	r := &Result{Verdict: Rejected, Why: s.why, Events: int(s.log.total), Nodes: len(s.seen),
+		Unmapped: s.unmapped}
 	switch {
-	case s.best.taken == s.total:
+	case s.best.taken == s.log.total:
 		r.Verdict, r.Why = Accepted, ""
 	case s.why != "":
 		r.Verdict = Incomplete
 	}
 	s.follow(r)
+	r.Place = s.place()
 	if r.Verdict == Rejected {
-		s.explain(r)
+		r.Offers = s.offered()
 	}
 	r.Steps = s.steps
 	return r
@@ -60,7 +73,7 @@ func (s *search) follow(r *Result) {
 	}
 	slices.Reverse(at)
 	s.m.Load(s.sys.Initial()[b.initial])
-	cut := make([]int32, len(s.hosts))
+	cut := make([]int32, len(s.log.hosts))
 	s.observe(r)
 	for i, p := range at {
 		r.Trace.Steps = append(r.Trace.Steps, p.step)
@@ -68,39 +81,49 @@ func (s *search) follow(r *Result) {
 		s.observe(r)
 		for _, h := range p.hosts {
 			r.At = append(r.At, Match{computation.Event{Process: int(h),
-				Index: s.hosts[h][cut[h]].index}, i})
+				Index: s.log.hosts[h].at(cut[h]).index}, i})
 			cut[h]++
 		}
 	}
-	s.cut, s.player = b.cut, b.player
-	r.Cut = s.c.Initial()
-	for h, k := range b.cut {
+	s.cut, s.player, s.taken = b.cut, b.player, b.taken
+}
+
+// place describes the live node.
+func (w *walker) place() Place {
+	r := Place{Followed: int(w.taken), Cut: make(computation.Cut, len(w.cut)),
+		Hosts: make([]string, len(w.cut))}
+	for h, k := range w.cut {
 		if k > 0 {
-			r.Cut[h] = s.hosts[h][k-1].index
-		}
-		r.Hosts = append(r.Hosts, "")
-	}
-	for t := range s.m.NumThreads() {
-		if h := s.plays(t); h >= 0 && !s.obs.Has(t) {
-			r.Hosts[h] = strings.TrimPrefix(r.Hosts[h]+", "+s.m.ThreadName(t), ", ")
+			r.Cut[h] = w.log.hosts[h].at(k - 1).index
 		}
 	}
-	for h, events := range s.hosts {
-		if int(s.cut[h]) == len(events) {
+	for t := range w.m.NumThreads() {
+		if h := w.plays(t); h >= 0 && !w.obs.Has(t) {
+			r.Hosts[h] = strings.TrimPrefix(r.Hosts[h]+", "+w.m.ThreadName(t), ", ")
+		}
+	}
+	for h := range w.cut {
+		e := w.next(int32(h))
+		if e == nil {
 			continue
 		}
-		e := &events[s.cut[h]]
-		x := Expected{Event: computation.Event{Process: h, Index: e.index}}
-		for g, n := range e.needs {
-			if s.cut[g] < n {
-				x.After = append(x.After, computation.Event{Process: g,
-					Index: s.hosts[g][n-1].index})
+		x := Expected{Event: computation.Event{Process: h, Index: e.index}, Text: e.text}
+		for g := range w.cut {
+			if g != h && w.lacks(e, int32(g)) {
+				x.After = append(x.After, w.last(e, g))
 			}
 		}
 		r.Next = append(r.Next, x)
 	}
 	// What can come now is before what must wait.
 	slices.SortStableFunc(r.Next, func(a, b Expected) int { return len(a.After) - len(b.After) })
+	return r
+}
+
+// last returns the last mapped event of host g that an event depends on.
+func (w *walker) last(e *event, g int) computation.Event {
+	l := &w.log.hosts[g]
+	return computation.Event{Process: g, Index: l.at(l.before(e.clock[g]) - 1).index}
 }
 
 // violated notes violations of the last step of the trace, each once.
@@ -130,32 +153,32 @@ const (
 	maxOffers = 30
 )
 
-// explain collects what the threads can do behind the longest prefix, silent steps included.
-func (s *search) explain(r *Result) {
-	clear(s.seen)
+// offered returns what the threads can do behind the live node, silent steps included.
+func (w *walker) offered() []Offer {
+	seen, seeds := map[key]bool{}, newSeeds()
 	found := map[Offer]bool{}
 	var queue []system.State
 	visit := func() {
-		if s.words = s.m.Encode(s.words); s.add(0) {
-			queue = append(queue, slices.Clone(s.words))
+		if k := w.key(&seeds); !seen[k] {
+			seen[k] = true
+			queue = append(queue, slices.Clone(w.words))
 		}
 	}
-	for visit(); len(queue) > 0 && len(s.seen) < nearNodes; {
-		s.m.Load(queue[0])
+	for visit(); len(queue) > 0 && len(seen) < nearNodes; {
+		w.m.Load(queue[0])
 		queue = queue[1:]
-		for t := range s.m.NumThreads() {
-			if !s.obs.Has(t) {
-				s.offers(t, found, visit)
+		for t := range w.m.NumThreads() {
+			if !w.obs.Has(t) {
+				w.offers(t, found, visit)
 			}
 		}
 	}
+	var out []Offer
 	for o := range found {
-		r.Offers = append(r.Offers, o)
+		out = append(out, o)
 	}
-	slices.SortFunc(r.Offers, func(a, b Offer) int {
-		return strings.Compare(a.key(), b.key())
-	})
-	r.Offers = r.Offers[:min(len(r.Offers), maxOffers)]
+	slices.SortFunc(out, func(a, b Offer) int { return strings.Compare(a.key(), b.key()) })
+	return out[:min(len(out), maxOffers)]
 }
 
 // key orders offers: those of hosts first, deeds before waiting.
@@ -164,24 +187,24 @@ func (o *Offer) key() string {
 }
 
 // offers adds what thread t can do, and visits the states behind silent steps.
-func (s *search) offers(t int, found map[Offer]bool, visit func()) {
-	pos, text, _ := s.m.Next(t)
+func (w *walker) offers(t int, found map[Offer]bool, visit func()) {
+	pos, text, _ := w.m.Next(t)
 	offer := func(t int, does, why string) {
-		o := Offer{Thread: s.m.ThreadName(t), Pos: pos, Text: text, Does: does, Why: why}
-		h := s.plays(t)
+		o := Offer{Thread: w.m.ThreadName(t), Pos: pos, Text: text, Does: does, Why: why}
+		h := w.plays(t)
 		if h >= 0 {
-			o.Host = s.c.Name(int(h))
+			o.Host = w.log.names[h]
 		}
 		if h != nobody && len(found) < maxOffers {
 			found[o] = true
 		}
 	}
-	mark := s.m.Mark()
+	mark := w.m.Mark()
 	for alt, more := uint64(0), true; more; {
-		out := s.execute(trace.Step{Thread: t, Alt: alt})
+		out := w.execute(trace.Step{Thread: t, Alt: alt})
 		if out.Kind == system.Blocked {
 			offer(t, "", strings.TrimSuffix("waits for "+
-				strings.Join(s.story.Story().Waits, ", "), " for "))
+				strings.Join(w.story.Story().Waits, ", "), " for "))
 		}
 		if out.Kind != system.Moved {
 			return
@@ -189,33 +212,33 @@ func (s *search) offers(t int, found map[Offer]bool, visit func()) {
 		if out.Violation != nil {
 			offer(t, "fail: "+trace.Headline(out.Violation), "then it has ended")
 		}
-		if d, why := s.parts(); d != nil {
+		if d, why := w.parts(); d != nil {
 			offer(d.thread, describe(d), why.Error())
 		} else {
 			visit()
 		}
-		s.m.Rewind(mark)
+		w.m.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
 	}
 }
 
 // parts returns the first deed of the last step with which the log does not continue, and why; nil
 // if the step is silent.
-func (s *search) parts() (*deed, error) {
-	var taken []int32
-	defer func() { s.retreat(taken, nil) }()
+func (w *walker) parts() (*deed, error) {
+	var t taking
+	defer func() { w.retreat(t) }()
 	var last *deed
-	for i := range s.deeds {
-		d := &s.deeds[i]
-		h := s.plays(d.thread)
-		shown, ok := s.fits(d, h)
+	for i := range w.deeds {
+		d := &w.deeds[i]
+		h := w.plays(d.thread)
+		shown, ok := w.fits(d, h)
 		if !ok {
-			return d, s.misfit(d)
+			return d, w.misfit(d)
 		}
 		if shown {
-			s.cut[h]++
-			s.taken++
-			taken, last = append(taken, h), d
+			w.cut[h]++
+			w.taken++
+			t.hosts, last = append(t.hosts, h), d
 		}
 	}
 	return last, errors.New("the log has it here, and does not fit later")
@@ -234,28 +257,29 @@ func describe(d *deed) string {
 }
 
 // misfit says why the log does not continue with a deed.
-func (s *search) misfit(d *deed) error {
-	h := s.plays(d.thread)
+func (w *walker) misfit(d *deed) error {
+	h := w.plays(d.thread)
 	switch {
 	case h == unlogged:
 		return errors.New("the log has no host for this thread")
 	case h == undecided:
 		return errors.New("no host that is still without a thread begins so")
-	case int(s.cut[h]) == len(s.hosts[h]):
-		return fmt.Errorf("the log of %s has ended", s.c.Name(int(h)))
 	}
-	e := &s.hosts[h][s.cut[h]]
-	err := e.matches(s.m, d)
+	e := w.next(h)
+	if e == nil {
+		return fmt.Errorf("the log of %s has ended", w.log.names[h])
+	}
+	err := e.matches(w.m, d)
 	switch {
 	case errors.Is(err, errOther):
-		return fmt.Errorf("the log of %s has %q", s.c.Name(int(h)), e.text)
+		return fmt.Errorf("the log of %s has %q", w.log.names[h], e.text)
 	case err != nil:
 		return err
 	}
-	for g, n := range e.needs {
-		if s.cut[g] < n {
-			return fmt.Errorf("in the log it comes after event %d of %s", s.hosts[g][n-1].index,
-				s.c.Name(g))
+	for g := range w.cut {
+		if int32(g) != h && w.lacks(e, int32(g)) {
+			return fmt.Errorf("in the log it comes after event %d of %s", w.last(e, g).Index,
+				w.log.names[g])
 		}
 	}
 	return errors.New("the log has it here, and does not fit later")
