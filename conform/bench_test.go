@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cpor/conform"
+	"cpor/detect/computation"
 	"cpor/system"
 )
 
@@ -98,5 +99,51 @@ func BenchmarkLog(b *testing.B) {
 		}
 		b.ReportMetric(float64(res.Nodes), "nodes")
 		b.ReportMetric(float64(res.Steps), "steps")
+	}
+}
+
+// BenchmarkMonitor follows the log of BenchmarkLog while it arrives.
+func BenchmarkMonitor(b *testing.B) {
+	source, err := os.ReadFile("testdata/replicate.model")
+	if err != nil {
+		b.Fatal(err)
+	}
+	sys := load(b, string(source))
+	log := walk(rand.New(rand.NewPCG(1, 1)), sys, 100_000)
+	index, hosts := map[string]int{}, []string{}
+	for _, e := range log {
+		if _, ok := index[e.thread]; !ok {
+			index[e.thread] = len(hosts)
+			hosts = append(hosts, e.thread)
+		}
+	}
+	var events []conform.Arrival
+	for _, e := range log {
+		clock := make(computation.Cut, len(hosts))
+		for h, k := range e.clock {
+			clock[index[h]] = int32(k)
+		}
+		events = append(events, conform.Arrival{Host: index[e.thread], Clock: clock, Text: e.text})
+	}
+	for b.Loop() {
+		m, err := conform.NewMonitor(b.Context(), sys, &conform.Mapping{},
+			conform.MonitorOptions{Hosts: hosts, MaxNodes: 100_000})
+		if err != nil {
+			b.Fatal(err)
+		}
+		peak := 0
+		for i, a := range events {
+			m.Add(a)
+			if m.Advance(); m.Stuck() {
+				b.Fatalf("after %d events: %s, %d forgotten", i, m.Why(), m.Forgotten())
+			}
+			n, _ := m.Size()
+			peak = max(peak, n)
+		}
+		if err := m.End(); err != nil || m.Verdict() != conform.Accepted {
+			b.Fatal(err, m.Verdict(), m.Why())
+		}
+		b.ReportMetric(float64(peak), "kept")
+		b.ReportMetric(float64(m.Forgotten()), "forgotten")
 	}
 }

@@ -34,7 +34,7 @@ func generated(r *rand.Rand, values bool) string {
 				"x = choose(0, %d)", "choose { case: y = %d\n case: skip }", "skip // %d",
 				"lock(m)\n y = %d\n unlock(m)", "for i := range 2 { y = i + %d }"}[r.IntN(11)]
 			fmt.Fprintf(&b, step+"\n", r.IntN(3))
-			if r.IntN(3) > 0 {
+			for n := r.IntN(3); n > 0; n -= 1 + r.IntN(2) { // two in one step
 				fmt.Fprintf(&b, "print(%q%s)\n", []string{"a", "b", "c"}[r.IntN(3)],
 					[]string{"", ", x"}[r.IntN(8)/7])
 			}
@@ -225,27 +225,29 @@ func read(t testing.TB, log string) *computation.Computation {
 	return x[0].Computation
 }
 
-// compared is what came of a generated model and log.
-type compared struct {
-	diff    string // what the search got wrong; empty if nothing
-	verdict conform.Verdict
-	saved   int // nodes that the reduction saved
+// drawn is a generated model and a log: of one of its executions, or with a change.
+type drawn struct {
+	source, text string
+	sys          system.System
+	mapping      *conform.Mapping
+	c            *computation.Computation
+	unnamed      bool // the names of the hosts say nothing
+	fits         bool // by the definition, with the threads that were recorded
 }
 
-// compare compares the search, with and without its reduction, with the definition on a generated
-// model and a log: of one of its executions, or with a change.
-func compare(t *testing.T, seed uint64) (out compared) {
+// generate draws a model and a log; nil if the log is empty.
+func generate(t *testing.T, seed uint64) *drawn {
+	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
 	values := r.IntN(2) == 0
-	source := generated(r, values)
-	sys := load(t, source)
-	log := record(r, sys)
+	d := &drawn{source: generated(r, values)}
+	d.sys = load(t, d.source)
+	log := record(r, d.sys)
 	if len(log) == 0 {
-		return out
+		return nil
 	}
 	names := map[string]string{"T0[0]": "T0[0]", "T1[0]": "T1[0]", "T2[0]": "T2[0]"}
-	unnamed := r.IntN(3) == 0
-	if unnamed { // the names of the hosts say nothing
+	if d.unnamed = r.IntN(3) == 0; d.unnamed {
 		names = map[string]string{"T0[0]": "h1", "T1[0]": "h2", "T2[0]": "h0"}
 	}
 	if values {
@@ -259,29 +261,46 @@ func compare(t *testing.T, seed uint64) (out compared) {
 	if mutated {
 		mutate(r, log)
 	}
-	want := fits(sys, log, values)
-	if !mutated && !want {
+	if d.fits = fits(d.sys, log, values); !mutated && !d.fits {
 		t.Fatalf("seed %d: the oracle refuses a recorded execution", seed)
 	}
-	mapping, err := conform.ParseMapping("test.model", source)
-	if err != nil {
+	var err error
+	if d.mapping, err = conform.ParseMapping("test.model", d.source); err != nil {
 		t.Fatal(err)
 	}
-	text := write(log, names, values)
-	c := read(t, text)
+	d.text = write(log, names, values)
+	d.c = read(t, d.text)
+	return d
+}
+
+// compared is what came of a generated model and log.
+type compared struct {
+	diff    string // what the search got wrong; empty if nothing
+	verdict conform.Verdict
+	saved   int // nodes that the reduction saved
+}
+
+// compare compares the search, with and without its reduction, with the definition.
+func compare(t *testing.T, seed uint64) (out compared) {
+	d := generate(t, seed)
+	if d == nil {
+		return out
+	}
 	for _, full := range []bool{false, true} {
-		res, err := conform.Check(t.Context(), sys, c, mapping, conform.Options{NoReduction: full})
+		res, err := conform.Check(t.Context(), d.sys, d.c, d.mapping,
+			conform.Options{NoReduction: full})
 		if err != nil {
 			t.Fatal(err)
 		}
 		// Other threads may play the hosts than those that were recorded.
-		if got := res.Verdict == conform.Accepted; got != want && (want || !unnamed) {
-			out.diff = fmt.Sprintf("seed %d, full %v: %v, want accepted: %v\n%s\n%s\n%+v", seed, full,
-				res.Verdict, want, source, text, res)
+		got := res.Verdict == conform.Accepted
+		if got != d.fits && (d.fits || !d.unnamed) {
+			out.diff = fmt.Sprintf("seed %d, full %v: %v, want accepted: %v\n%s\n%s\n%+v", seed,
+				full, res.Verdict, d.fits, d.source, d.text, res)
 		}
 		out.verdict = res.Verdict
 		out.saved = res.Nodes - out.saved
-		if err := res.Trace.Replay(sys); err != nil {
+		if err := res.Trace.Replay(d.sys); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}

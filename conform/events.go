@@ -84,7 +84,7 @@ func (m *Mapping) history(c *computation.Computation, lost func(string) bool) (h
 	for p := range h.hosts {
 		names := m.hostNames(c.Name(p))
 		for k := int32(1); k <= c.Events(p); k++ {
-			value := func(name string) computation.Value { return c.Value(p, k, name) }
+			value := func(name string) (string, bool) { return written(c.Value(p, k, name)) }
 			if e, ok := m.event1(c.Text(p, k), value, names); ok {
 				e.index, e.clock = k, c.Clock(p, k)
 				h.hosts[p].events = append(h.hosts[p].events, e)
@@ -109,15 +109,16 @@ func (m *Mapping) hostNames(host string) binding {
 
 // event1 maps an event; value returns the values of the log's variables after it, and names are
 // those of the host.
-func (m *Mapping) event1(text string, value func(string) computation.Value, names binding) (event,
-	bool) {
+func (m *Mapping) event1(text string, value func(string) (string, bool),
+	names binding) (event, bool) {
 	e := event{text: strings.TrimSpace(text)}
 	for i := range m.Events {
 		r := &m.Events[i]
 		b, ok := r.Log.match(e.text, names)
 		for _, w := range r.With {
 			if ok {
-				b, ok = w.has(value(w.Name), b)
+				v, defined := value(w.Name)
+				b, ok = w.has(v, defined, b)
 			}
 		}
 		if ok {
@@ -129,8 +130,8 @@ func (m *Mapping) event1(text string, value func(string) computation.Value, name
 	}
 	for i := range m.Values {
 		r := &m.Values[i]
-		if v := value(r.Name); v.Defined() {
-			e.values = append(e.values, wanted{r, written(v)})
+		if v, ok := value(r.Name); ok {
+			e.values = append(e.values, wanted{r, v})
 		}
 	}
 	return e, true
@@ -138,19 +139,23 @@ func (m *Mapping) event1(text string, value func(string) computation.Value, name
 
 // has reports whether the log's value of a variable fits. One that the log does not give fits
 // {name}, and says nothing about the name.
-func (r *ValueRule) has(v computation.Value, names binding) (binding, bool) {
-	if !v.Defined() {
+func (r *ValueRule) has(v string, defined bool, names binding) (binding, bool) {
+	if !defined {
 		return names, len(r.Value.names) == 1 && strings.Join(r.Value.parts, "") == ""
 	}
-	return r.Value.match(written(v), names)
+	return r.Value.match(v, names)
 }
 
-// written is a value of the log as a model prints it: strings without quotation marks.
-func written(v computation.Value) string {
-	if v.Kind() == computation.String {
-		return v.Text()
+// written is a value of the log as a model prints it, strings without quotation marks; false if
+// the variable has none.
+func written(v computation.Value) (string, bool) {
+	switch {
+	case !v.Defined():
+		return "", false
+	case v.Kind() == computation.String:
+		return v.Text(), true
 	}
-	return v.String()
+	return v.String(), true
 }
 
 // deed is a visible deed, and the thread that did it.

@@ -95,7 +95,7 @@ func (r *roles) find(thread string) int32 {
 // expand appends the moves of the present node: those of all threads, or, if single, those of one
 // that stand for all (package comment). It begins with thread last.
 func (w *walker) expand(moves []move, last int) (_ []move, single bool) {
-	w.pending = w.pending[:0]
+	w.pending, w.partly = w.pending[:0], 0
 	n := w.m.NumThreads()
 	visible := 0
 	for i := range n {
@@ -111,7 +111,7 @@ func (w *walker) expand(moves []move, last int) (_ []move, single bool) {
 		}
 		if p.alone && w.expects(t) {
 			// It can never move again, and the log has more of its host.
-			w.pending = w.pending[:0]
+			w.pending, w.partly = w.pending[:0], 0
 			return moves[:0], false
 		}
 		if p.visible { // first: a log is followed rather than explored
@@ -143,8 +143,9 @@ func (w *walker) all(moves []move, last, but int) ([]move, bool) {
 
 // probe is what is known of a thread's next transition.
 type probe struct {
-	alone   bool // its moves stand for all moves
-	visible bool // one of them shows an event
+	alone   bool  // its moves stand for all moves
+	visible bool  // one of them shows an event
+	partly  int32 // how many events one shows before one that has not arrived
 }
 
 // probe appends the moves of a thread that the log permits.
@@ -164,6 +165,7 @@ func (w *walker) probe(moves []move, t int) ([]move, probe) {
 		w.m.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
 	}
+	w.partly += p.partly
 	return moves, p
 }
 
@@ -193,6 +195,10 @@ func (w *walker) permitted(moves []move, mv move, i int, p *probe) []move {
 	shown, ok := w.fits(d, h)
 	switch {
 	case !ok:
+		if h >= 0 && w.next(h) == nil && !w.log.ended {
+			// One step of the thread may be in the log in part. Only its best is counted.
+			p.partly = max(p.partly, w.showing)
+		}
 		if h < 0 || !p.alone {
 			return moves
 		}
@@ -211,7 +217,9 @@ func (w *walker) permitted(moves []move, mv move, i int, p *probe) []move {
 	p.visible = true
 	p.alone = p.alone && len(w.next(h).values) == 0
 	w.cut[h]++
+	w.showing++
 	moves = w.permitted(moves, mv, i+1, p)
+	w.showing--
 	w.cut[h]--
 	return moves
 }
