@@ -57,6 +57,28 @@ type ValueRule struct {
 	Line  int
 }
 
+// HostsOf returns the hosts that the rules name for the threads of a system's initial state, nil
+// if there are no such rules.
+func (m *Mapping) HostsOf(sys system.System) []string {
+	mach := sys.NewMachine()
+	mach.Load(sys.Initial()[0])
+	var hosts []string
+	for t := range mach.NumThreads() {
+		for i := range m.Hosts {
+			for _, p := range m.Hosts[i].Threads {
+				b, ok := p.match(mach.ThreadName(t), nil)
+				if !ok {
+					continue
+				}
+				if h, ok := m.Hosts[i].Host.fill(b); ok && !slices.Contains(hosts, h) {
+					hosts = append(hosts, h)
+				}
+			}
+		}
+	}
+	return hosts
+}
+
 // Pattern is a text with names in braces, each of which fits a word: {name} the same wherever it
 // stands in a rule, {_} any.
 type Pattern struct {

@@ -15,10 +15,10 @@ import (
 // Monitor holds a log against a model while it is written. It is not safe for concurrent use.
 //
 //	m, err := conform.NewMonitor(ctx, sys, mapping, conform.MonitorOptions{Hosts: hosts})
-//	err = m.Add(conform.Arrival{Host: 0, Clock: clock, Text: "sends 5"})
+//	m.Take(0, clock, nil, "sends 5")
 //	m.Advance()
-//	if m.Verdict() == conform.Rejected { ... m.Place() }
-//	m.End()
+//	if m.Refused() { ... m.Place() }
+//	fits, err := m.End()
 //
 // # The search
 //
@@ -86,13 +86,11 @@ type MonitorOptions struct {
 	MaxBytes int64
 }
 
-// Arrival is an event that has arrived. Its text and variables must not change any more.
-type Arrival struct {
-	Host int // its number in MonitorOptions.Hosts
-	// Clock says how many events of each host it depends on, itself included. The events of a
-	// host arrive in their order.
+// arrival is an event that has arrived.
+type arrival struct {
+	Host  int
 	Clock computation.Cut
-	Vars  map[string]computation.Value // that it assigns
+	Vars  map[string]computation.Value
 	Text  string
 }
 
@@ -101,7 +99,7 @@ type feed struct {
 	names  binding           // of the host's rule
 	vars   map[string]string // of those that some rule names
 	taken  int32             // events that the search knows, mapped or not
-	early  []Arrival         // whose causes have not arrived
+	early  []arrival         // whose causes have not arrived
 	mapped int64
 }
 
@@ -222,8 +220,13 @@ func (m *Mapping) names(variable string) bool {
 		func(r EventRule) bool { return slices.ContainsFunc(r.With, is) })
 }
 
-// Add takes an event. The search continues with [Monitor.Advance].
-func (m *Monitor) Add(a Arrival) {
+// Take takes an event of a host, which is a number in MonitorOptions.Hosts. The clock says how many
+// events of each host it depends on, itself included; the events of a host arrive in their order.
+// vars are the variables that it assigns. The monitor keeps clock and vars. The search continues
+// with [Monitor.Advance].
+func (m *Monitor) Take(host int, clock computation.Cut, vars map[string]computation.Value,
+	text string) {
+	a := arrival{host, clock, vars, text}
 	m.arrived++
 	f := &m.feeds[a.Host]
 	if len(f.early) > 0 || !m.caused(&a) {
@@ -246,10 +249,10 @@ func (m *Monitor) Add(a Arrival) {
 	}
 }
 
-func (a *Arrival) size() int64 { return int64(eventBytes + 4*len(a.Clock) + len(a.Text)) }
+func (a *arrival) size() int64 { return int64(eventBytes + 4*len(a.Clock) + len(a.Text)) }
 
 // caused reports whether all that an event depends on is known to the search.
-func (m *Monitor) caused(a *Arrival) bool {
+func (m *Monitor) caused(a *arrival) bool {
 	for g, k := range a.Clock {
 		if g != a.Host && k > m.feeds[g].taken {
 			return false
@@ -259,7 +262,7 @@ func (m *Monitor) caused(a *Arrival) bool {
 }
 
 // deliver makes an event known to the search.
-func (m *Monitor) deliver(a *Arrival) {
+func (m *Monitor) deliver(a *arrival) {
 	f := &m.feeds[a.Host]
 	f.taken++
 	for name, v := range a.Vars {
@@ -579,20 +582,21 @@ func (m *Monitor) trim() {
 	m.trimAt = max(minSettle, 2*m.events)
 }
 
-// End says that no more events come, and completes the search.
-func (m *Monitor) End() error {
+// End says that no more events come, completes the search, and returns whether the verdict is
+// Accepted.
+func (m *Monitor) End() (bool, error) {
 	for h := range m.feeds {
 		if n := len(m.feeds[h].early); n > 0 {
-			return fmt.Errorf("%d events of host %s depend on events that never arrived", n,
+			return false, fmt.Errorf("%d events of host %s depend on events that never arrived", n,
 				m.log.names[h])
 		}
 	}
 	if m.log.total == 0 {
-		return fmt.Errorf("none of the %d events of the log is mapped: see the lines that "+
+		return false, fmt.Errorf("none of the %d events of the log is mapped: see the lines that "+
 			"begin with %s", m.arrived, directive)
 	}
 	if m.log.ended {
-		return nil
+		return m.reached(), nil
 	}
 	m.log.ended = true
 	for i := range m.levels {
@@ -602,7 +606,7 @@ func (m *Monitor) End() error {
 	}
 	clear(m.waiting)
 	m.Advance()
-	return nil
+	return m.reached(), nil
 }
 
 // Verdict is the answer so far. Before the end it is [Accepted] if the model can do what
@@ -634,8 +638,8 @@ func (m *Monitor) Why() string {
 // Stuck reports whether the verdict stays Incomplete, whatever comes.
 func (m *Monitor) Stuck() bool { return m.why != "" || m.alive == 0 && m.forgotten > 0 }
 
-// Rejected reports whether no continuation of what has arrived is one of the model.
-func (m *Monitor) Rejected() bool { return m.Verdict() == Rejected }
+// Refused reports whether no continuation of what has arrived is one of the model.
+func (m *Monitor) Refused() bool { return m.Verdict() == Rejected }
 
 // Place says how far the log could be followed. The live state of the search is lost, so it
 // continues with the next event only.
@@ -679,7 +683,7 @@ type (
 		Vars   map[string]string `json:"vars,omitempty"`
 		Taken  int32             `json:"taken"`
 		Mapped int64             `json:"mapped"`
-		Early  []Arrival         `json:"early,omitempty"`
+		Early  []arrival         `json:"early,omitempty"`
 		Base   int32             `json:"base"`
 		Events []eventJSON       `json:"events,omitempty"`
 	}

@@ -11,20 +11,28 @@ import (
 	"cpor/testkit/sample"
 )
 
+// arrival is an event that arrives.
+type arrival struct {
+	host  int
+	clock computation.Cut
+	vars  map[string]computation.Value
+	text  string
+}
+
 // arrivals returns the events of a log in a random order that keeps that of each host.
-func arrivals(r *rand.Rand, c *computation.Computation) []conform.Arrival {
+func arrivals(r *rand.Rand, c *computation.Computation) []arrival {
 	next := make([]int32, c.N())
-	var out []conform.Arrival
+	var out []arrival
 	for len(out) < c.TotalEvents() {
 		h := r.IntN(c.N())
 		if next[h] == c.Events(h) {
 			continue
 		}
 		next[h]++
-		a := conform.Arrival{Host: h, Clock: c.Clock(h, next[h]), Text: c.Text(h, next[h]),
-			Vars: map[string]computation.Value{}}
+		a := arrival{h, c.Clock(h, next[h]), map[string]computation.Value{},
+			c.Text(h, next[h])}
 		for _, v := range c.Variables(h) {
-			a.Vars[v.Name] = c.Value(h, next[h], v.Name)
+			a.vars[v.Name] = c.Value(h, next[h], v.Name)
 		}
 		out = append(out, a)
 	}
@@ -40,7 +48,7 @@ type delivered struct {
 
 // deliver gives a monitor the events, and saves and restores it now and then.
 func deliver(t testing.TB, r *rand.Rand, sys system.System, mapping *conform.Mapping,
-	events []conform.Arrival, o conform.MonitorOptions) (d delivered) {
+	events []arrival, o conform.MonitorOptions) (d delivered) {
 	t.Helper()
 	start := func() *conform.Monitor {
 		m, err := conform.NewMonitor(t.Context(), sys, mapping, o)
@@ -51,7 +59,7 @@ func deliver(t testing.TB, r *rand.Rand, sys system.System, mapping *conform.Map
 	}
 	d.Monitor = start()
 	for _, a := range events {
-		d.Add(a)
+		d.Take(a.host, a.clock, a.vars, a.text)
 		if r.IntN(2) == 0 {
 			d.Advance()
 		}
@@ -67,13 +75,13 @@ func deliver(t testing.TB, r *rand.Rand, sys system.System, mapping *conform.Map
 		}
 		n, _ := d.Size()
 		d.peak = max(d.peak, n)
-		if d.Rejected() {
+		if d.Refused() {
 			d.early = true
 			d.Place()
 			return d
 		}
 	}
-	if err := d.End(); err != nil {
+	if _, err := d.End(); err != nil {
 		t.Fatal(err)
 	}
 	return d

@@ -266,6 +266,9 @@ func (w *walker) misfit(d *deed) error {
 		return errors.New("no host that is still without a thread begins so")
 	}
 	e := w.next(h)
+	if e == nil && !w.log.ended {
+		return fmt.Errorf("no further event of %s has arrived", w.log.names[h])
+	}
 	if e == nil {
 		return fmt.Errorf("the log of %s has ended", w.log.names[h])
 	}

@@ -28,7 +28,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-const monitorUsage = `usage: cpor monitor -poss EXPR | -def EXPR [flags]
+const monitorCodes = `
+Exit codes: 0 not possible, definite, or the model can do it, 1 possible, not
+definite, or the model cannot do it, 2 a mistake, 3 no answer (a limit or an
+interruption).
+`
+
+const monitorUsage = `usage: cpor monitor -poss EXPR | -def EXPR | -model MODEL [flags]
 
 Reads events as they happen, as JSON lines or in the layouts of ShiViz, from
 standard input or from clients: those of a host in order, those of different hosts
@@ -38,6 +44,11 @@ predicate. For example
 
 	tail -f run.jsonl | cpor monitor -poss 'exists i < j: i.crit && j.crit' -hosts p1,p2,p3
 	cpor monitor -poss 'p1.x > p2.y' -tcp 127.0.0.1:7700 -journal run.journal
+
+With -model, it reports as soon as it is certain that the model cannot do what the
+events show, as "cpor conform" does for a log that is complete:
+
+	tail -f run.jsonl | cpor monitor -model lock.model
 
 A TCP client sends events, and is answered "ok LINE" when everything up to that
 line is safe; an HTTP client posts them to /events, and finds /status. An event
@@ -52,14 +63,17 @@ client the header "Authorization: Bearer TOKEN". Nothing is encrypted unless
 
 When -max-states or -max-memory is reached, the monitor reports it, takes no more
 events and ends with exit code 3. Started again with a higher limit and the same
-journal, it continues.
+journal, it continues. With -model, it first forgets the executions that are furthest
+behind. It can then still find that the model can do what the events show, but no
+longer that it cannot.
 `
 
 // Monitor is `cpor monitor`; args are those after the name. It returns the exit
-// code.
-func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	f := newMonitorFlags(stderr)
-	rest, code, ok := f.parse(args, monitorUsage, detectCodes, stdout)
+// code. The model is what -model loads.
+func Monitor(ctx context.Context, model Model, args []string, stdin io.Reader, stdout,
+	stderr io.Writer) int {
+	f := newMonitorFlags(stderr, model)
+	rest, code, ok := f.parse(args, monitorUsage, monitorCodes, stdout)
 	if !ok {
 		return code
 	}
@@ -70,11 +84,17 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return f.mistake("%v", err)
 	}
 	cfg, opt, err := f.config()
+	if err == nil && f.model != "" {
+		err = f.modelConfig(ctx, model, &cfg)
+	}
 	if err != nil {
 		return f.mistake("%v", err)
 	}
 	c := &monitorCommand{flagSet: f.flagSet, stdout: stdout, json: f.json, keep: f.keep,
 		predicate: f.text(), modality: cfg.Modality}
+	if f.model != "" {
+		c.model = model
+	}
 	c.server = &monitor.Server{MaxConnections: f.conns, Idle: f.idle, Log: c.log, Names: f.names}
 	if err := f.secure(c); err != nil {
 		return f.mistake("%v", err)
@@ -112,7 +132,8 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 // monitorFlags is the flags of `cpor monitor`.
 type monitorFlags struct {
 	*flagSet
-	poss, def              string
+	poss, def, model       string
+	onlyModel              []string // flags that need -model
 	hosts, names           cliflag.List
 	tcp, http              string
 	journal                string
@@ -125,11 +146,16 @@ type monitorFlags struct {
 	format, assign         string
 }
 
-func newMonitorFlags(stderr io.Writer) *monitorFlags {
+func newMonitorFlags(stderr io.Writer, model Model) *monitorFlags {
 	f := &monitorFlags{flagSet: newFlagSet("monitor", stderr), memory: 1 << 30,
 		limit: monitor.DefaultLimit}
 	f.StringVar(&f.poss, "poss", "", "the `predicate` that could hold")
 	f.StringVar(&f.def, "def", "", "the `predicate` that must hold")
+	if model != nil {
+		f.StringVar(&f.model, "model", "", "the `MODEL` that must be able to do what the events "+
+			"show, see cpor conform")
+		f.onlyModel = model.Define(f.Set)
+	}
 	f.StringVar(&f.tcp, "tcp", "", "listen for clients on this `address`")
 	f.StringVar(&f.http, "http", "", "serve HTTP on this `address`")
 	f.StringVar(&f.journal, "journal", "", "keep the events in `FILE`, and continue from there")
@@ -151,7 +177,7 @@ func newMonitorFlags(stderr io.Writer) *monitorFlags {
 		"cpor detect")
 	f.BoolVar(&f.json, "json", false, "print JSON objects")
 	f.Var(&f.hosts, "hosts", "all hosts, as a `list` with commas (default: those in the "+
-		"predicate, or in the first line {\"hosts\": [...]})")
+		"predicate, the mapping, or in the first line {\"hosts\": [...]})")
 	f.Var(&f.names, "server-names", "host names that HTTP clients may use for this server, as a "+
 		"`list` with commas (default: localhost)")
 	f.Var(&f.memory, "max-memory", "keep at most about this `size` in memory")
@@ -181,14 +207,15 @@ func (f *monitorFlags) check() error {
 		return errors.New("-tls-cert and -tls-key belong together")
 	case f.public && f.token == "":
 		return errors.New("-public needs -token-file, because anyone could send events")
-	case (f.poss == "") == (f.def == ""):
-		return errors.New("want either -poss EXPR or -def EXPR")
 	}
-	return nil
+	return f.checkModel()
 }
 
-// text returns the predicate.
+// text returns the predicate, or the name of the model.
 func (f *monitorFlags) text() string {
+	if f.model != "" {
+		return f.model
+	}
 	if f.def != "" {
 		return f.def
 	}
@@ -208,7 +235,9 @@ func (f *monitorFlags) config() (cfg monitor.Config, opt logs.Options, err error
 	if opt.Assign, err = assignments(f.assign); err != nil {
 		return cfg, opt, err
 	}
-	cfg.Predicate, err = predicate.Parse(f.text())
+	if f.model == "" {
+		cfg.Predicate, err = predicate.Parse(f.text())
+	}
 	return cfg, opt, err
 }
 
@@ -298,6 +327,7 @@ type monitorCommand struct {
 	json, keep bool
 	predicate  string
 	modality   detect.Modality
+	model      Model // nil without -model
 }
 
 // run feeds the service until the input ends, the predicate is detected or ctx
@@ -401,7 +431,9 @@ func (c *monitorCommand) result(ctx context.Context, announced bool, err error) 
 	case announced && (stopped == nil || !c.keep):
 		return c.code(true)
 	case errors.Is(stopped, monitor.ErrFull):
-		if !announced {
+		if c.model != nil {
+			c.print("full", "no answer: "+c.model.Why())
+		} else if !announced {
 			c.print("full", "not detected so far")
 		}
 		c.mistake("%v; start again with a higher -max-states or -max-memory", stopped)
@@ -417,6 +449,8 @@ func (c *monitorCommand) result(ctx context.Context, announced bool, err error) 
 		return exitIncomplete
 	case err != nil && !errors.Is(err, context.Canceled):
 		return c.mistake("%v", err)
+	case c.model != nil:
+		return c.endModel()
 	}
 	holds, unassigned, err := c.s.End()
 	if err != nil {
@@ -444,6 +478,9 @@ func (c *monitorCommand) log(format string, args ...any) {
 
 // code is the exit code for an answer.
 func (c *monitorCommand) code(holds bool) int {
+	if c.model != nil {
+		return exitAlarm // it holds that the events are refused
+	}
 	if holds == (c.modality == detect.Poss) {
 		return exitAlarm
 	}
@@ -469,6 +506,9 @@ func (c *monitorCommand) encode(x any) error {
 
 // announce prints the detection.
 func (c *monitorCommand) announce() error {
+	if c.model != nil {
+		return c.announceModel()
+	}
 	st := c.s.Status()
 	d := st.Detected
 	if c.json {

@@ -39,7 +39,7 @@ func TestMonitorServes(t *testing.T) {
 		code = make(chan int, 1)
 		args = append(args, "-poss", "p1.x && p2.x", "-tcp", "127.0.0.1:0", "-http", "127.0.0.1:0",
 			"-journal", journal)
-		go func() { code <- Monitor(ctx, args, strings.NewReader(""), stdout, w); w.Close() }()
+		go func() { code <- Monitor(ctx, nil, args, strings.NewReader(""), stdout, w); w.Close() }()
 		return listening(t, r, 2), stdout, code
 	}
 	send := func(addr, line string) {
@@ -140,7 +140,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	code := Monitor(context.Background(), []string{"-poss", "p1.x && p2.x", "-journal", journal},
+	code := Monitor(context.Background(), nil, []string{"-poss", "p1.x && p2.x", "-journal", journal},
 		strings.NewReader(`{"host":"p2","clock":{"p2":1},"vars":{"x":false}}`), &out, &errs)
 	if code != exitFine || !strings.Contains(out.String(), fmt.Sprint(events+1, " events")) ||
 		errs.Len() > 0 {

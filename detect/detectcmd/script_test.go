@@ -24,7 +24,7 @@ func cpor() {
 	case args[0] == "detect":
 		os.Exit(Detect(ctx, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	case args[0] == "monitor":
-		os.Exit(Monitor(ctx, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(Monitor(ctx, nil, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	case args[0] == "bench" && args[1] == "detect":
 		os.Exit(experiments.Main(ctx, os.Args[3:], os.Stdout, os.Stderr))
 	}

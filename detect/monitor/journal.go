@@ -176,8 +176,16 @@ func isJournal(path string) error {
 }
 
 func (j *Journal) header() *header {
-	return &header{version, j.m.cfg.Modality.String(), j.m.cfg.Predicate.Text(), j.m.cfg.Hosts,
-		j.m.cfg.Init}
+	modality, about := j.m.cfg.about()
+	return &header{version, modality, about, j.m.cfg.Hosts, j.m.cfg.Init}
+}
+
+// about says what is monitored.
+func (c *Config) about() (modality, text string) {
+	if c.Follow != nil {
+		return "model", c.About
+	}
+	return c.Modality.String(), c.Predicate.Text()
 }
 
 func (j *Journal) create(cfg Config) (*Monitor, error) {
@@ -321,7 +329,7 @@ func (j *Journal) begin(h *header, cfg Config) error {
 	if h.Version != version {
 		return fmt.Errorf("version %d is not known", h.Version)
 	}
-	if h.Modality != cfg.Modality.String() || h.Predicate != cfg.Predicate.Text() {
+	if modality, about := cfg.about(); h.Modality != modality || h.Predicate != about {
 		return fmt.Errorf("it is about -%s %q", h.Modality, h.Predicate)
 	}
 	if len(cfg.Hosts) > 0 && !slices.Equal(cfg.Hosts, h.Hosts) {
@@ -492,6 +500,11 @@ func (m *Monitor) checkpoint() (*checkpoint, error) {
 		}
 		cp.Hosts = append(cp.Hosts, hc)
 	}
+	if m.follow != nil && m.detected == nil {
+		data, err := m.follow.Save()
+		cp.Parts = append(cp.Parts, data)
+		return cp, err
+	}
 	for _, p := range m.parts {
 		data, err := json.Marshal(p.save())
 		if err != nil {
@@ -505,7 +518,11 @@ func (m *Monitor) checkpoint() (*checkpoint, error) {
 var errCheckpoint = errors.New("the checkpoint does not fit the predicate")
 
 func (m *Monitor) restore(cp *checkpoint) error {
-	if len(cp.Hosts) != len(m.hosts) || len(cp.Parts) != len(m.parts) && cp.Detected == nil {
+	parts := len(m.parts)
+	if m.follow != nil {
+		parts = 1
+	}
+	if len(cp.Hosts) != len(m.hosts) || len(cp.Parts) != parts && cp.Detected == nil {
 		return errCheckpoint
 	}
 	m.events, m.peak, m.detected = cp.Events, cp.Peak, cp.Detected
@@ -522,6 +539,11 @@ func (m *Monitor) restore(cp *checkpoint) error {
 	}
 	for i := range cp.Hosts {
 		if err := m.restoreStates(m.hosts[i], &cp.Hosts[i]); err != nil {
+			return err
+		}
+	}
+	if m.follow != nil {
+		if err := m.follow.Restore(cp.Parts[0]); err != nil {
 			return err
 		}
 	}

@@ -26,11 +26,34 @@ type Config struct {
 	MaxStates int
 	// MaxBytes bounds the memory of everything that is kept, approximately; 0 is no bound.
 	MaxBytes int64
+	// Follow, if not nil, makes what the events are given to, instead of a predicate. Hosts must
+	// then be all hosts.
+	Follow func(cfg Config) (Follower, error)
+	// About says, for the journal, what the follower holds the events against.
+	About string
 }
 
-// ErrNeedHosts is returned by New when the predicate speaks about all hosts and
-// they were not given.
-var ErrNeedHosts = errors.New("the predicate speaks about all hosts: they must be known in advance")
+// Follower takes the events of all hosts, those of a host in their order.
+type Follower interface {
+	// Take takes an event, and Advance follows what was taken.
+	Take(host int, clock computation.Cut, vars map[string]computation.Value, text string)
+	Advance()
+	// Refused reports whether no continuation of the events can be right, and Stuck whether the
+	// answer stays unknown because of a limit.
+	Refused() bool
+	Stuck() bool
+	// Size returns how much is kept, and about how many bytes it takes.
+	Size() (kept int, bytes int64)
+	// End says that no more events come, and returns whether they are known to be right.
+	End() (bool, error)
+	Save() ([]byte, error)
+	Restore(text []byte) error
+}
+
+// ErrNeedHosts is returned by New when the predicate speaks about all hosts, or there is a
+// follower, and they were not given.
+var ErrNeedHosts = errors.New("all hosts must be known in advance: name them with -hosts or in " +
+	`a first line {"hosts": [...]}`)
 
 // ErrFull is returned when Config.MaxStates or Config.MaxBytes is reached. Everything accepted
 // until then is kept: a monitor with a higher bound can continue from its journal.
@@ -52,6 +75,7 @@ type Monitor struct {
 	index  map[string]int
 	values *computation.Values
 	parts  []engine
+	follow Follower // instead of a predicate
 	// detected is set when the answer is known: Poss or Def holds.
 	detected *Detection
 	kept     int // local states and branches
@@ -140,6 +164,9 @@ type state struct {
 // New returns a monitor. The error is ErrNeedHosts, or an *predicate.Error; that
 // the predicate does not fit the initial values is one, too.
 func New(cfg Config) (*Monitor, error) {
+	if cfg.Follow != nil {
+		return newFollowing(cfg)
+	}
 	if len(cfg.Hosts) == 0 {
 		if cfg.Predicate.UsesAllHosts() {
 			return nil, ErrNeedHosts
@@ -150,15 +177,11 @@ func New(cfg Config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Monitor{cfg: cfg, node: node, index: map[string]int{}, values: computation.NewValues()}
-	for i, name := range cfg.Hosts {
-		if _, twice := m.index[name]; twice {
-			return nil, fmt.Errorf("host %s is listed twice", name)
-		}
-		m.index[name] = i
-		m.hosts = append(m.hosts, &host{name: name, last: make(computation.Cut, len(cfg.Hosts)),
-			early: map[int32]*event{}, tupleID: map[string]int32{}, classID: map[string]int32{}})
+	m, err := withHosts(cfg)
+	if err != nil {
+		return nil, err
 	}
+	m.node = node
 	var collect func(n *predicate.Node)
 	collect = func(n *predicate.Node) {
 		if n.Op == predicate.Var {
@@ -207,6 +230,41 @@ func New(cfg Config) (*Monitor, error) {
 		}
 	}
 	m.rows, m.pruneAt = len(m.hosts), len(m.hosts)+minPrune
+	m.advance(-1)
+	return m, nil
+}
+
+// withHosts returns a monitor that knows its hosts.
+func withHosts(cfg Config) (*Monitor, error) {
+	m := &Monitor{cfg: cfg, index: map[string]int{}, values: computation.NewValues()}
+	for i, name := range cfg.Hosts {
+		if _, twice := m.index[name]; twice {
+			return nil, fmt.Errorf("host %s is listed twice", name)
+		}
+		m.index[name] = i
+		m.hosts = append(m.hosts, &host{name: name, last: make(computation.Cut, len(cfg.Hosts)),
+			early: map[int32]*event{}, tupleID: map[string]int32{}, classID: map[string]int32{}})
+	}
+	return m, nil
+}
+
+// newFollowing returns a monitor that gives the events to a follower.
+func newFollowing(cfg Config) (*Monitor, error) {
+	if len(cfg.Hosts) == 0 {
+		return nil, ErrNeedHosts
+	}
+	m, err := withHosts(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range m.hosts {
+		h.rows = []row{{0, h.last.Clone()}}
+		h.states = []state{{clock: h.last.Clone(), tuple: h.tuple()}}
+	}
+	m.rows, m.pruneAt = len(m.hosts), len(m.hosts)+minPrune
+	if m.follow, err = cfg.Follow(cfg); err != nil {
+		return nil, err
+	}
 	m.advance(-1)
 	return m, nil
 }
@@ -300,6 +358,9 @@ func (m *Monitor) Status() Status {
 // if no more are taken.
 func (m *Monitor) check(e *event) (fresh bool, err error) {
 	h := m.hosts[e.host]
+	if m.follow != nil && len(e.others) > 0 {
+		return false, m.unknown(e.others[0].Host)
+	}
 	if e.own <= h.arrived || h.early[e.own] != nil {
 		return false, h.repeated(e)
 	}
@@ -317,6 +378,12 @@ func (m *Monitor) check(e *event) (fresh bool, err error) {
 		return false, err
 	}
 	return true, nil
+}
+
+// unknown says that a host is none of those that a follower knows.
+func (m *Monitor) unknown(host string) error {
+	return fmt.Errorf("host %s is unknown: the hosts are %s; name all hosts in advance", host,
+		strings.Join(m.cfg.Hosts, ", "))
 }
 
 // repeated compares an event with the one of the same number that came before.
@@ -379,6 +446,14 @@ func (m *Monitor) take(e *event) {
 	}
 	h.sums = append(h.sums, e.sum)
 	if m.detected != nil {
+		return
+	}
+	if m.follow != nil {
+		vars := make(map[string]computation.Value, len(e.vars))
+		for _, v := range e.vars {
+			vars[v.Name] = v.Value
+		}
+		m.follow.Take(i, e.clock.Clone(), vars, strings.Clone(e.text))
 		return
 	}
 	changed := false
@@ -466,6 +541,9 @@ func (m *Monitor) advance(i int) error {
 	if m.detected != nil {
 		return m.bounded()
 	}
+	if m.follow != nil {
+		return m.advanceFollower()
+	}
 	for _, p := range m.parts {
 		if d, ok := p.advance(m, i); ok {
 			d.Events = m.events
@@ -494,6 +572,23 @@ func (m *Monitor) advance(i int) error {
 	return m.bounded()
 }
 
+// advanceFollower lets the follower follow what has arrived.
+func (m *Monitor) advanceFollower() error {
+	m.follow.Advance()
+	if m.follow.Refused() {
+		m.detected = &Detection{Modality: "refused", Events: m.events}
+		m.kept = 0
+		return nil
+	}
+	m.kept, _ = m.follow.Size()
+	m.peak = max(m.peak, m.kept)
+	if m.follow.Stuck() {
+		m.full = true
+		return ErrFull
+	}
+	return m.bounded()
+}
+
 // over reports whether the number of branches alone is beyond a bound: an engine
 // stops then, in a state in which it can go on.
 func (m *Monitor) over(branches int) bool {
@@ -511,6 +606,10 @@ func (m *Monitor) bytes() int64 {
 	)*(32+4*n) + int64(
 		m.kept,
 	)*m.branchBytes() + m.textBytes + m.earlyBytes + m.valueBytes
+	if m.follow != nil && m.detected == nil {
+		_, more := m.follow.Size()
+		b += more - int64(m.kept)*m.branchBytes()
+	}
 	for _, h := range m.hosts {
 		b += int64(cap(h.sums))*8 + int64(len(h.tuples))*int64(96+12*len(h.vars))
 	}
@@ -524,7 +623,7 @@ func (m *Monitor) bounded() error {
 		return nil
 	}
 	m.prune()
-	if m.detected == nil {
+	if m.detected == nil && m.follow == nil {
 		before := m.kept
 		m.kept = m.trim()
 		for _, p := range m.parts {
@@ -543,7 +642,7 @@ func (m *Monitor) bounded() error {
 }
 
 func (m *Monitor) beyond() bool {
-	return m.cfg.MaxStates > 0 && m.kept > m.cfg.MaxStates || m.cfg.MaxBytes > 0 &&
+	return m.follow == nil && m.cfg.MaxStates > 0 && m.kept > m.cfg.MaxStates || m.cfg.MaxBytes > 0 &&
 		m.bytes() > m.cfg.MaxBytes
 }
 
@@ -665,6 +764,9 @@ func (m *Monitor) End() (bool, error) {
 					m.hosts[j].name)
 			}
 		}
+	}
+	if m.follow != nil {
+		return m.follow.End()
 	}
 	for _, p := range m.parts {
 		if holds, err := p.end(m); holds || err != nil {

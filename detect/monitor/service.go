@@ -197,6 +197,9 @@ func (s *Service) record(rd *reader, r *logs.Record, a *Accepted) error {
 	if err != nil {
 		return err
 	}
+	if e == nil && s.m.follow != nil {
+		return s.m.unknown(r.Host)
+	}
 	if e == nil {
 		a.Ignored++
 		return nil

@@ -18,8 +18,8 @@ import (
 // typed reports, as an *predicate.Error, that the predicate does not fit the
 // types of the values that have arrived and those of the event; e may be nil.
 func (m *Monitor) typed(e *event) error {
-	if m.detected != nil {
-		return nil // the answer is known
+	if m.detected != nil || m.follow != nil {
+		return nil // the answer is known, or types do not matter
 	}
 	if e != nil && !slices.ContainsFunc(e.vars, func(v logs.Var) bool { return m.isNew(e, v) }) {
 		return nil // as nearly always
@@ -79,6 +79,9 @@ func (e *event) where(h *host) string {
 // value, by variable. The error is that of predicate.Expand about a variable
 // that the predicate cannot do without.
 func (m *Monitor) neverAssigned() (map[string][]string, error) {
+	if m.follow != nil {
+		return nil, nil
+	}
 	none := map[string][]string{}
 	assigned := func(i int) []string {
 		var names []string

@@ -45,9 +45,7 @@ func (c *conformConfig) define() (f *cliflag.Set, complete func() error) {
 	f = cliflag.New("conform")
 	c.params = map[string]string{}
 	defineParams(f, c.params)
-	f.StringVar(&c.mapping, "map", "", "read the mapping from this `FILE` instead of the model")
-	f.StringVar(&c.lost, "lost", "", "the logs of these `hosts` (node1,node2 or all) may lack "+
-		"their end")
+	c.defineMapping(f)
 	complete = detectcmd.DefineLog(f, &c.logs)
 	f.IntVar(&c.opt.MaxNodes, "max-states", conform.DefaultNodes,
 		"stop after this `number` of stored states")
@@ -58,6 +56,29 @@ func (c *conformConfig) define() (f *cliflag.Set, complete func() error) {
 	f.BoolVar(&c.quiet, "q", false, "print the verdict only")
 	f.Var(&c.color, "color", terminal.Usage)
 	return f, complete
+}
+
+// defineMapping defines the flags that `cpor monitor` has, too.
+func (c *conformConfig) defineMapping(f *cliflag.Set) {
+	f.StringVar(&c.mapping, "map", "", "read the mapping from this `FILE` instead of the model")
+	f.StringVar(&c.lost, "lost", "", "the logs of these `hosts` (node1,node2 or all) may lack "+
+		"their end")
+}
+
+// lostHosts returns whether the log of a host may lack its end; nil for none.
+func (c *conformConfig) lostHosts(names []string) (func(host string) bool, error) {
+	if c.lost == "" {
+		return nil, nil
+	}
+	hosts := strings.Split(c.lost, ",")
+	for _, h := range hosts {
+		if !slices.Contains(names, h) && h != "all" {
+			return nil, fmt.Errorf("-lost: the log has no host %q; it has %s", h,
+				strings.Join(names, ", "))
+		}
+	}
+	all := slices.Contains(hosts, "all")
+	return func(h string) bool { return all || slices.Contains(hosts, h) }, nil
 }
 
 func conformHelp(w io.Writer) {
@@ -127,16 +148,8 @@ func (c *conformConfig) run(e *env, sys system.System, files []string) int {
 		return mistake(fmt.Errorf("the log has %d executions; want one", len(execs)))
 	}
 	run := execs[0].Computation
-	if c.lost != "" {
-		hosts := strings.Split(c.lost, ",")
-		for _, h := range hosts {
-			if _, ok := run.Process(h); !ok && h != "all" {
-				return mistake(fmt.Errorf("-lost: the log has no host %q; it has %s", h,
-					strings.Join(run.Names(), ", ")))
-			}
-		}
-		all := slices.Contains(hosts, "all")
-		c.opt.Lost = func(h string) bool { return all || slices.Contains(hosts, h) }
+	if c.opt.Lost, err = c.lostHosts(run.Names()); err != nil {
+		return mistake(err)
 	}
 	ctx := e.ctx
 	if c.timeout > 0 {
@@ -267,18 +280,7 @@ func (r *conformReport) writeNext(b *strings.Builder) {
 			fmt.Fprintf(b, "    after %s\n", r.event(a))
 		}
 	}
-	if len(r.Offers) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\nthere the model could do\n")
-	for _, o := range r.Offers {
-		does := o.Does
-		if does == "" {
-			does = "nothing"
-		}
-		fmt.Fprintf(b, "  %s: %s\n    at %s: %s\n    but %s\n", o.Thread, does,
-			trace.PosString(o.Pos), o.Text, o.Why)
-	}
+	writeOffers(b, r.Offers)
 }
 
 // conformJSON is the form of the answer in JSON.
@@ -310,8 +312,8 @@ type violatedJSON struct {
 type eventJSON struct {
 	Host  string      `json:"host"`
 	Index int32       `json:"index"`
-	Event string      `json:"event"`
-	Pos   string      `json:"pos"`
+	Event string      `json:"event,omitempty"`
+	Pos   string      `json:"pos,omitempty"`
 	After []eventJSON `json:"after,omitempty"`
 }
 
@@ -344,10 +346,7 @@ func (r *conformReport) writeJSON(w io.Writer) error {
 		}
 		j.Next = append(j.Next, next)
 	}
-	for _, o := range r.Offers {
-		j.Offers = append(j.Offers, offerJSON{o.Thread, o.Host, trace.PosString(o.Pos), o.Text,
-			o.Does, o.Why})
-	}
+	j.Offers = offersJSON(r.Offers)
 	for _, v := range r.Violations {
 		j.Violates = append(j.Violates, violatedJSON{v.Steps, v.Violation.Kind,
 			v.Violation.Message, trace.PosString(v.Violation.Pos)})

@@ -15,7 +15,7 @@ var recorded = []*command{
 	{
 		name: "monitor", summary: "report the same while the system runs",
 		run: func(e *env, args []string) int {
-			return detectcmd.Monitor(e.ctx, args, e.stdin, e.stdout, e.stderr)
+			return detectcmd.Monitor(e.ctx, &followed{e: e}, args, e.stdin, e.stdout, e.stderr)
 		},
 	},
 	{

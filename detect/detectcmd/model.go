@@ -1,0 +1,109 @@
+package detectcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"cpor/detect/computation"
+	"cpor/detect/monitor"
+	"cpor/internal/cliflag"
+)
+
+// Follower takes the events.
+type Follower = monitor.Follower
+
+// Model is what `cpor monitor -model` holds the events against. The rest of the program provides
+// it, because models are none of package detect's concern.
+type Model interface {
+	// Define defines the flags that are only for models, and returns their names.
+	Define(f *cliflag.Set) (names []string)
+	// Load loads the model.
+	Load(file string) error
+	// Hosts are those that the model and its mapping name; nil if they name none.
+	Hosts() []string
+	// About identifies the model and its mapping.
+	About() string
+	// Follow returns a new follower. The bounds are 0 for none.
+	Follow(ctx context.Context, hosts []string, init map[string]map[string]computation.Value,
+		maxStates int, maxBytes int64) (Follower, error)
+	// Refusal describes where the events and the model of the last follower part, as text and for
+	// JSON, and Why why there is no answer.
+	Refusal() (text string, object any)
+	Why() string
+	// Notes are what else there is to say, a line each.
+	Notes() []string
+}
+
+// checkModel refuses flags that do not go together with -model, or without it.
+func (f *monitorFlags) checkModel() error {
+	for _, name := range f.onlyModel {
+		if f.Given(name) && f.model == "" {
+			return fmt.Errorf("-%s needs -model", name)
+		}
+	}
+	switch {
+	case f.model == "" && (f.poss == "") == (f.def == ""):
+		return errors.New("want one of -poss EXPR, -def EXPR and -model MODEL")
+	case f.model != "" && f.poss+f.def != "":
+		return errors.New("want one of -poss EXPR, -def EXPR and -model MODEL, not two")
+	}
+	return nil
+}
+
+// modelConfig completes the configuration for -model.
+func (f *monitorFlags) modelConfig(ctx context.Context, m Model, cfg *monitor.Config) error {
+	if err := m.Load(f.model); err != nil {
+		return err
+	}
+	if len(cfg.Hosts) == 0 {
+		cfg.Hosts = m.Hosts()
+	}
+	cfg.About = m.About()
+	cfg.Follow = func(c monitor.Config) (monitor.Follower, error) {
+		return m.Follow(ctx, c.Hosts, c.Init, c.MaxStates, c.MaxBytes*3/4)
+	}
+	return nil
+}
+
+// announceModel prints that the events are not those of the model.
+func (c *monitorCommand) announceModel() error {
+	st := c.s.Status()
+	text, object := c.model.Refusal()
+	if c.json {
+		return c.encode(map[string]any{"event": "refused", "model": c.predicate,
+			"refusal": object, "status": st})
+	}
+	_, err := fmt.Fprintf(c.stdout, "the model cannot do what the log shows, after %d events\n%s",
+		st.Detected.Events, text)
+	return err
+}
+
+// endModel says whether the events that have arrived are those of the model, when no more come.
+func (c *monitorCommand) endModel() int {
+	fits, _, err := c.s.End()
+	if err != nil {
+		return c.mistake("%v", err)
+	}
+	for _, n := range c.model.Notes() {
+		c.log("note: %s", n)
+	}
+	switch why := c.model.Why(); {
+	case fits:
+		c.print("end", "the model can do what the log shows")
+		return exitFine
+	case why != "":
+		c.print("end", "no answer: "+why)
+		return exitIncomplete
+	}
+	text, object := c.model.Refusal()
+	if c.json {
+		c.encode(map[string]any{"event": "refused", "model": c.predicate, "refusal": object,
+			"status": c.s.Status()})
+		return exitAlarm
+	}
+	c.print("end", "the model cannot do what the log shows")
+	io.WriteString(c.stdout, text)
+	return exitAlarm
+}
