@@ -64,7 +64,7 @@ func Example() {
 	// next node1 locks
 	// next node0 unlocks
 	// Client[0]: "print \"0 unlocks\"", but in the log it comes after event 1 of node1
-	// Client[1]: "", but waits
+	// Client[1]: "", but waits while free = false
 }
 
 // TestPrint holds that a step of a model in Go prints once, whatever it chooses and was tried.

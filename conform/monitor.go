@@ -31,6 +31,12 @@ import (
 // open and none waits, no continuation of the log is one of the model, and the log is rejected.
 // While a node waits, some continuation may still be one.
 //
+// The reduction stays sound: condition 1 of the package comment does not hold for a thread that
+// could have a step for an event that has not arrived, so what it concludes holds whatever comes.
+// A node that waits is expanded again when its event arrives. So each node is at last expanded with
+// the events of the whole log, or with a choice that is right for any, and that is what the proof
+// needs; it asks nothing of the order.
+//
 // # Memory
 //
 // A step keeps the cut or extends it. So a node cannot be reached any more when all nodes that are
@@ -365,8 +371,8 @@ func (m *Monitor) covered() bool {
 		m.ahead.covers == m.log.total
 }
 
-// front is the level that the search wants to keep: of a node that covers what has arrived, if there
-// is one.
+// front is the level that the search wants to keep: of a node that covers what has arrived, if
+// there is one.
 func (m *Monitor) front() int32 {
 	if !m.reached() && m.covered() {
 		return m.ahead.taken

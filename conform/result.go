@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"cpor/detect/computation"
 	"cpor/system"
@@ -203,8 +204,7 @@ func (w *walker) offers(t int, found map[Offer]bool, visit func()) {
 	for alt, more := uint64(0), true; more; {
 		out := w.execute(trace.Step{Thread: t, Alt: alt})
 		if out.Kind == system.Blocked {
-			offer(t, "", strings.TrimSuffix("waits for "+
-				strings.Join(w.story.Story().Waits, ", "), " for "))
+			offer(t, "", w.waits(t, text))
 		}
 		if out.Kind != system.Moved {
 			return
@@ -220,6 +220,40 @@ func (w *walker) offers(t int, found map[Offer]bool, visit func()) {
 		w.m.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
 	}
+}
+
+// waits says what thread t, whose last step was blocked, waits for: with the values that its
+// guard has read, and those of the local variables in the guard.
+func (w *walker) waits(t int, text string) string {
+	var values []string
+	add := func(name, value string) {
+		if v := name + " = " + value; !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	for _, a := range w.m.Accesses() {
+		if name := w.m.LocName(a.Loc); name != "" && !w.story.Internal(a.Loc) {
+			add(name, w.m.ValueString(a.Loc))
+		}
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	for _, l := range w.m.Locals(t) {
+		if slices.Contains(words, base(l.Name)) {
+			add(l.Name, l.Value)
+		}
+	}
+	list := strings.Join(values, ", ")
+	switch waits := w.story.Story().Waits; {
+	case len(waits) > 0 && list != "":
+		return "waits for " + strings.Join(waits, "; or ") + " (" + list + ")"
+	case len(waits) > 0:
+		return "waits for " + strings.Join(waits, "; or ")
+	case list != "":
+		return "waits while " + list
+	}
+	return "waits"
 }
 
 // parts returns the first deed of the last step with which the log does not continue, and why; nil

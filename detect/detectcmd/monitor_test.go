@@ -140,7 +140,8 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	code := Monitor(context.Background(), nil, []string{"-poss", "p1.x && p2.x", "-journal", journal},
+	code := Monitor(context.Background(), nil,
+		[]string{"-poss", "p1.x && p2.x", "-journal", journal},
 		strings.NewReader(`{"host":"p2","clock":{"p2":1},"vars":{"x":false}}`), &out, &errs)
 	if code != exitFine || !strings.Contains(out.String(), fmt.Sprint(events+1, " events")) ||
 		errs.Len() > 0 {

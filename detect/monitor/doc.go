@@ -7,6 +7,9 @@
 // Waldecker's algorithm, which waits in the same way. Def of any other predicate explores the
 // reachable global states that do not satisfy it, with the persistent sets of PSDef.
 //
+// Instead of a predicate, a Follower can take the events: `cpor monitor -model` gives them to
+// package conform. Arrivals, journal and clients are the same.
+//
 // # What is announced
 //
 // Poss is announced when a consistent global state that satisfies the predicate has arrived; later

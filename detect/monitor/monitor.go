@@ -642,8 +642,8 @@ func (m *Monitor) bounded() error {
 }
 
 func (m *Monitor) beyond() bool {
-	return m.follow == nil && m.cfg.MaxStates > 0 && m.kept > m.cfg.MaxStates || m.cfg.MaxBytes > 0 &&
-		m.bytes() > m.cfg.MaxBytes
+	states := m.follow == nil && m.cfg.MaxStates > 0 && m.kept > m.cfg.MaxStates
+	return states || m.cfg.MaxBytes > 0 && m.bytes() > m.cfg.MaxBytes
 }
 
 // release drops what only the search needed; events are still checked and
