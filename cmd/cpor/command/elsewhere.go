@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -27,6 +28,9 @@ func (e *env) sibling(name string, args []string) int {
 	program, err := sibling.Path("cpor-" + name)
 	if err != nil {
 		return e.mistake(name, "%v", err)
+	}
+	if doubt := sibling.Doubt(program); doubt != "" {
+		fmt.Fprintf(e.stderr, "cpor %s: %s\n", name, doubt)
 	}
 	if e.stdout == os.Stdout {
 		// The program takes the place of this one. Where the system cannot do that, this returns.
