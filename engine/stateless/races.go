@@ -127,7 +127,7 @@ func (w *worker) search(roots []int32, base []system.Access) {
 	first := int(slices.Min(roots))
 	cut := v.event < w.path.len()
 	w.sequence(roots, first, cut)
-	alts, touched, shape, ok := w.evaluate(first)
+	alts, touched, shape, ok := w.evaluate(roots, first, cut)
 	if !ok {
 		return // the thread does not exist without the roots
 	}
@@ -135,7 +135,7 @@ func (w *worker) search(roots []int32, base []system.Access) {
 		// What follows the event may matter, too.
 		v.varies = true
 		w.sequence(roots, first, false)
-		alts, touched, shape, ok = w.evaluate(first)
+		alts, touched, shape, ok = w.evaluate(roots, first, false)
 		if !ok {
 			return
 		}
@@ -147,11 +147,18 @@ func (w *worker) search(roots []int32, base []system.Access) {
 	w.without(roots, len(alts) == 0, touched, base)
 }
 
-// evaluate brings the look-ahead machine to the state after w.v. It returns the enabled
-// alternatives of the thread there, none if it is blocked, and all that they touch. ok is false
-// if the thread does not exist, or the search should end before all of them were tried.
-func (w *worker) evaluate(first int) (alts []alternative, touched []system.Access,
-	shape system.Shape, ok bool) {
+// evaluate brings the look-ahead machine to the state after w.v, which is the execution without
+// the roots and what happens after them, if cut only what is before the reversal's event. It returns
+// the enabled alternatives of the thread there, none if it is blocked, and all that they touch. ok is
+// false if the thread does not exist, or the search should end before all of them were tried.
+func (w *worker) evaluate(roots []int32, first int, cut bool) (alts []alternative,
+	touched []system.Access, shape system.Shape, ok bool) {
+	if w.r.costly != nil {
+		if alts, touched, ok = w.glimpse(roots, cut); ok {
+			return alts, touched, system.AnyShape, true
+		}
+		alts, touched = nil, nil
+	}
 	w.lookAhead(first, w.v)
 	q := w.rev.thread
 	if q >= w.ahead.m.NumThreads() {
@@ -176,6 +183,70 @@ func (w *worker) evaluate(first int) (alts []alternative, touched []system.Acces
 		}
 		alt = out.Next
 	}
+}
+
+// glimpse is evaluate for machines that may know the answer though nobody executes w.v. Their
+// transitions have no operations that commute.
+func (w *worker) glimpse(roots []int32, cut bool) (alts []alternative, touched []system.Access,
+	ok bool) {
+	w.rest = rest{w, roots, w.path.len()}
+	if cut {
+		w.rest.limit = w.rev.event
+	}
+	for alt := uint64(0); ; {
+		out, ok := w.r.costly.After(w.rev.thread, alt, &w.rest)
+		if !ok {
+			return nil, nil, false
+		}
+		acc := slices.Clone(w.r.m.Accesses())
+		if alt == 0 {
+			touched = acc
+		} else {
+			touched = join(touched, acc)
+		}
+		if out.Kind == system.Moved {
+			alts = append(alts, alternative{alt, acc})
+		}
+		if out.Next == 0 {
+			return alts, touched, true
+		}
+		alt = out.Next
+	}
+}
+
+// rest implements [system.Some]: it is what remains of the first steps of the path without the roots.
+type rest struct {
+	w     *worker
+	roots []int32
+	limit int
+}
+
+// Has implements [system.Some].
+func (r *rest) Has(i int) bool { return i < r.limit && !r.w.removed(r.roots, i) }
+
+// LastOf implements [system.Some].
+func (r *rest) LastOf(t int) int {
+	if t >= len(r.w.lastOf) {
+		return -1
+	}
+	e := int(r.w.lastOf[t])
+	for e >= 0 && !r.Has(e) {
+		e = int(r.w.events[e].prev)
+	}
+	return e
+}
+
+// LastWrite implements [system.Some].
+func (r *rest) LastWrite(l system.Loc) int {
+	for k := r.w.headOf(l); k >= 0; k = r.w.recs[k].prev {
+		if k = r.w.recs[k].lastWrite; k < 0 {
+			break
+		}
+		if e := int(r.w.recs[k].event); r.Has(e) {
+			return e
+		}
+	}
+	return -1
 }
 
 // without continues, for each location, without the last event that wrote what the thread

@@ -56,6 +56,7 @@ type worker struct {
 	aheadAt []uint64
 	same    int // how much of it was the same as the path when lookAhead was called last
 	rev     reversal
+	rest    rest
 	v       []step
 	root    [1]int32
 	memo    map[string]struct{}

@@ -32,6 +32,8 @@ type event struct {
 	alarms  uint64 // of an alarm: as pending.alarms
 	scans   bool   // it was looked which threads there are:
 	there   uint64 // Machine.there
+	// checked is the last pending that is known to have told the accesses, if all have so far.
+	checked atomic.Pointer[pending]
 
 	known
 }
@@ -76,7 +78,7 @@ type graph struct {
 	version uint64
 	values  map[uint64]*version // by value, for processes that tell values
 	threads atomic.Pointer[[]*known]
-	places  map[string]*place // by encoded state
+	places  map[string][]*event // by encoded state: what leads there
 	// races are the data races of executions, by the encoded state behind the second access.
 	// Whether there is one there is no function of that access's past.
 	races map[string]*system.Violation
@@ -84,6 +86,45 @@ type graph struct {
 	// are their keys in the order in which they came.
 	complete map[string]bool
 	recent   []string
+	slabs    slabs
+}
+
+// slabs are where the parts of events lie that are kept until the end of the search: each is
+// allocated with many others.
+type slabs struct {
+	events   []event
+	pendings []pending
+	versions []version
+	from     []*event
+	wrote    []*version
+	accesses []system.Access
+	alts     [][]system.Access
+}
+
+// perSlab is how many are allocated at once.
+const perSlab = 256
+
+// one returns the next free place of a slab.
+func one[T any](slab *[]T) *T {
+	if len(*slab) == cap(*slab) {
+		*slab = make([]T, 0, perSlab)
+	}
+	n := len(*slab)
+	*slab = (*slab)[:n+1]
+	return &(*slab)[n]
+}
+
+// keep returns a copy of a list in a slab.
+func keep[T any](slab *[]T, list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	if len(*slab)+len(list) > cap(*slab) {
+		*slab = make([]T, 0, max(4*perSlab, len(list)))
+	}
+	n := len(*slab)
+	*slab = append(*slab, list...)
+	return (*slab)[n:len(*slab):len(*slab)]
 }
 
 // zero is the version of a location that nobody has written.
@@ -130,7 +171,9 @@ func (g *graph) versionOf(v uint64) *version {
 // newVersion returns a version that equals no other.
 func (g *graph) newVersion() *version {
 	g.version++
-	return &version{g.version}
+	v := one(&g.slabs.versions)
+	v.id = g.version
+	return v
 }
 
 // Locations of engines: those of the program, the existence of threads, and what a view adds.
@@ -147,11 +190,15 @@ const (
 func told(l system.Loc) (system.Loc, bool) { return l/3 - 1, l%3 == 0 && l > 0 }
 
 func relocated(acc []system.Access) []system.Access {
-	out := make([]system.Access, 0, len(acc)+1)
+	return relocate(make([]system.Access, 0, len(acc)+1), acc)
+}
+
+// relocate appends accesses in the numbering of the engines.
+func relocate(dst, acc []system.Access) []system.Access {
 	for _, a := range acc {
-		out = append(out, system.Access{Loc: located(a.Loc), Write: a.Write})
+		dst = append(dst, system.Access{Loc: located(a.Loc), Write: a.Write})
 	}
-	return out
+	return dst
 }
 
 // join appends the accesses of b that are not in a; a write counts more than a read.

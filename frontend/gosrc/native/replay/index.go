@@ -25,10 +25,11 @@ type seen[T any] interface {
 
 // shelf holds those that depend on the same locations.
 type shelf[T seen[T]] struct {
-	one   T // any of them
+	one   T // the first of them
+	hash  uint64
 	alt   int32
 	n     int
-	table atomic.Pointer[[]atomic.Pointer[element[T]]] // its length is a power of two
+	table atomic.Pointer[[]atomic.Pointer[element[T]]] // its length is a power of two; nil: no other
 	more  *shelf[T]
 }
 
@@ -47,16 +48,28 @@ func (x *index[T]) find(m *Machine, alt int32) (found T, ok bool) {
 		if s.alt != alt {
 			continue
 		}
-		t := *s.table.Load()
-		h, at := uint64(0), 0
-		if len(t) > 1 {
-			h = s.one.hash(m)
-			at = int(h) & (len(t) - 1)
+		if found, ok := s.find(m); ok {
+			return found, true
 		}
-		for e := t[at].Load(); e != nil; e = e.more {
-			if (len(t) == 1 || e.hash == h) && e.it.fits(m) {
-				return e.it, true
-			}
+	}
+	return found, false
+}
+
+// find returns the one that fits.
+func (s *shelf[T]) find(m *Machine) (found T, ok bool) {
+	p := s.table.Load()
+	if p == nil {
+		return s.one, s.one.fits(m)
+	}
+	t := *p
+	h, at := uint64(0), 0
+	if len(t) > 1 {
+		h = s.one.hash(m)
+		at = int(h) & (len(t) - 1)
+	}
+	for e := t[at].Load(); e != nil; e = e.more {
+		if (len(t) == 1 || e.hash == h) && e.it.fits(m) {
+			return e.it, true
 		}
 	}
 	return found, false
@@ -69,12 +82,17 @@ func (x *index[T]) add(m *Machine, it T, alt int32) {
 		s = s.more
 	}
 	if s == nil {
-		s = &shelf[T]{one: it, alt: alt, more: x.first.Load()}
-		table := make([]atomic.Pointer[element[T]], 1)
-		s.table.Store(&table)
-		x.first.Store(s)
+		x.first.Store(&shelf[T]{one: it, hash: it.hash(m), alt: alt, n: 1, more: x.first.Load()})
+		return
 	}
 	s.n++
+	if s.n == 2 {
+		table := make([]atomic.Pointer[element[T]], 1)
+		put(table, s.one, s.hash)
+		put(table, it, it.hash(m))
+		s.table.Store(&table)
+		return
+	}
 	t := *s.table.Load()
 	if s.n > perBucket*len(t) {
 		grown := make([]atomic.Pointer[element[T]], 4*len(t))

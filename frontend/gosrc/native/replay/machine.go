@@ -27,32 +27,31 @@ type Machine struct {
 	over     bool       // the execution has ended quietly
 	late     []bool     // by thread: as [Late], with all time-outs; only with View.NoFailed
 	threads  int        // one more than the largest number of a thread that exists
-	at       *place
+	path     []*event   // that led here
 	log      []undo
 	accesses []system.Access
 
 	// What the engine will do: from the place hintAt on.
 	hint   []native.Choice
 	hintAt int
-}
 
-// place is a point of an execution.
-type place struct {
-	depth  int
-	choice native.Choice // that led here
-	before *place        // nil at the beginning
-	ev     *event
+	// What is used again for each execution, or each step.
+	prefix  []native.Choice
+	nows    []about
+	scratch []system.Access
+	alts    [][]system.Access
+	from    []*event
+	wrote   []*version
+	glimpse *Machine // for After
 }
 
 // undo is what a step has changed.
 type undo struct {
 	kind    undoKind
-	n       int // a thread, a location, a number
+	n       int32 // a thread, a location, a number
 	ev      *event
 	version *version
-	at      *place
-	now     int64
-	hash    uint64
+	was     uint64 // the clock, a hash
 }
 
 type undoKind uint8
@@ -61,7 +60,6 @@ const (
 	undoLast undoKind = iota
 	undoWriter
 	undoThreads
-	undoPlace
 	undoNow
 	undoOver
 	undoFired
@@ -78,22 +76,12 @@ func (s *Stop) Error() string { return s.Err.Error() }
 
 func (s *Stop) Unwrap() error { return s.Err }
 
-var beginning = &place{}
-
 // Load implements [system.Machine].
 func (m *Machine) Load(s system.State) {
 	m.Rewind(0)
 	m.log = m.log[:0]
-	p := m.s.placeOf(s)
-	if p.depth == 0 {
-		return
-	}
-	events := make([]*event, p.depth)
-	for ; p.before != nil; p = p.before {
-		events[p.depth-1] = p.ev
-	}
-	for _, ev := range events {
-		m.apply(ev, native.Choice{Thread: ev.thread, Alt: ev.alt})
+	for _, ev := range m.s.placeOf(s) {
+		m.apply(ev)
 	}
 }
 
@@ -101,7 +89,7 @@ func (m *Machine) Load(s system.State) {
 // Executions that differ in the order of independent events lead to the same state.
 func (m *Machine) Encode(dst system.State) system.State {
 	dst = m.state(dst)
-	m.s.remember(dst, m.at)
+	m.s.remember(dst, m.path)
 	return dst
 }
 
@@ -154,14 +142,13 @@ func (m *Machine) Rewind(mark system.Mark) {
 		switch u.kind {
 		case undoLast:
 			m.last[u.n] = u.ev
+			m.path = m.path[:len(m.path)-1]
 		case undoWriter:
 			m.writer[u.n], m.version[u.n] = u.ev, u.version
 		case undoThreads:
-			m.threads = u.n
-		case undoPlace:
-			m.at = u.at
+			m.threads = int(u.n)
 		case undoNow:
-			m.now = u.now
+			m.now = int64(u.was)
 		case undoOver:
 			m.over = false
 		case undoFired:
@@ -169,9 +156,9 @@ func (m *Machine) Rewind(mark system.Mark) {
 		case undoDead:
 			m.dead = false
 		case undoAlarms:
-			m.alarms = u.hash
+			m.alarms = u.was
 		case undoThere:
-			m.there = u.hash
+			m.there = u.was
 		case undoLate:
 			m.late[u.n] = false
 		}
@@ -227,14 +214,13 @@ func (m *Machine) event(t int, alt int32) *event {
 }
 
 // apply lets an event happen.
-func (m *Machine) apply(ev *event, c native.Choice) {
+func (m *Machine) apply(ev *event) {
 	t := int(ev.thread)
 	for t >= len(m.last) {
 		m.last = append(m.last, nil)
 	}
-	m.log = append(m.log, undo{kind: undoPlace, at: m.at},
-		undo{kind: undoLast, n: t, ev: m.last[t]})
-	m.at = &place{depth: m.at.depth + 1, choice: c, before: m.at, ev: ev}
+	m.log = append(m.log, undo{kind: undoLast, n: ev.thread, ev: m.last[t]})
+	m.path = append(m.path, ev)
 	m.last[t] = ev
 	for i, a := range ev.acc {
 		if !a.Write {
@@ -244,15 +230,16 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 		for l >= len(m.writer) {
 			m.writer, m.version = append(m.writer, nil), append(m.version, nil)
 		}
-		m.log = append(m.log, undo{kind: undoWriter, n: l, ev: m.writer[l], version: m.version[l]})
+		m.log = append(m.log, undo{kind: undoWriter, n: int32(l), ev: m.writer[l],
+			version: m.version[l]})
 		m.writer[l], m.version[l] = ev, ev.wrote[i]
 	}
 	if ev.now != m.now {
-		m.log = append(m.log, undo{kind: undoNow, now: m.now})
+		m.log = append(m.log, undo{kind: undoNow, was: uint64(m.now)})
 		m.now = ev.now
 	}
 	if alarm(ev.op) || ev.op == native.OpTimerSet {
-		m.log = append(m.log, undo{kind: undoAlarms, hash: m.alarms})
+		m.log = append(m.log, undo{kind: undoAlarms, was: m.alarms})
 		m.alarms ^= mixed(ev.id) // the order does not matter
 	}
 	if m.s.view.Alarms > 0 && alarm(ev.op) {
@@ -266,12 +253,12 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 		m.giveIn(ev)
 	}
 	if len(ev.births) > 0 {
-		m.log = append(m.log, undo{kind: undoThere, hash: m.there})
+		m.log = append(m.log, undo{kind: undoThere, was: m.there})
 	}
 	for _, b := range ev.births {
 		m.there ^= mixed(uint64(b))
 		if int(b) >= m.threads {
-			m.log = append(m.log, undo{kind: undoThreads, n: m.threads})
+			m.log = append(m.log, undo{kind: undoThreads, n: int32(m.threads)})
 			m.threads = int(b) + 1
 		}
 	}
@@ -301,7 +288,7 @@ func (m *Machine) delay(t int32) {
 		m.late = append(m.late, false)
 	}
 	if !m.late[t] {
-		m.log = append(m.log, undo{kind: undoLate, n: int(t)})
+		m.log = append(m.log, undo{kind: undoLate, n: t})
 		m.late[t] = true
 	}
 }
@@ -334,7 +321,7 @@ func (l Late) Before(m *Machine, t int) {
 
 // Behind notes what the last step has changed.
 func (l Late) Behind(m *Machine) {
-	if ev := m.at.ev; l[ev.thread] && ev.op == native.OpGo {
+	if ev := m.path[len(m.path)-1]; l[ev.thread] && ev.op == native.OpGo {
 		for _, b := range ev.births {
 			l[b] = true
 		}
@@ -363,12 +350,10 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 			panic(&Stop{fmt.Errorf("the step %d:%d was not executed", t, alt)})
 		}
 	}
-	if m.s.exact.Load() && !sameAccesses(p.alts[alt], ev.acc) {
-		m.s.exact.Store(false)
-	}
+	m.check(p, ev)
 	m.accesses = append(m.accesses[:0], ev.acc...)
 	m.viewed(t, p)
-	m.apply(ev, c)
+	m.apply(ev)
 	out.Created = len(ev.births) > 0
 	out.Violation = ev.fault
 	if v := m.race(); v != nil {
@@ -382,6 +367,17 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		}
 	}
 	return out
+}
+
+// check notes whether a thread touches what it was about to touch.
+func (m *Machine) check(p *pending, ev *event) {
+	if !m.s.exact.Load() || ev.checked.Load() == p {
+		return
+	}
+	if !sameAccesses(p.alts[ev.alt], ev.acc) {
+		m.s.exact.Store(false)
+	}
+	ev.checked.Store(p)
 }
 
 // Peek implements [system.Costly].
@@ -445,7 +441,7 @@ func (m *Machine) pending(t int) *pending {
 		m.run(nil)
 		if p = m.find(t); p == nil {
 			if v := m.race(); v != nil {
-				panic(&Stop{&Found{m.steps(m.at.depth), v}})
+				panic(&Stop{&Found{m.steps(len(m.path)), v}})
 			}
 			panic(&Stop{fmt.Errorf("what thread %d does next was not told", t)})
 		}
@@ -474,10 +470,8 @@ func (m *Machine) race() *system.Violation {
 // steps returns the first n steps that led here.
 func (m *Machine) steps(n int) []trace.Step {
 	out := make([]trace.Step, n)
-	for p := m.at; p.before != nil; p = p.before {
-		if p.depth <= n {
-			out[p.depth-1] = trace.Step{Thread: int(p.choice.Thread), Alt: uint64(p.choice.Alt)}
-		}
+	for i, ev := range m.path[:n] {
+		out[i] = trace.Step{Thread: int(ev.thread), Alt: uint64(ev.alt)}
 	}
 	return out
 }
@@ -513,10 +507,9 @@ func (m *Machine) Verify() {
 // found notes that the first n steps that led here end with a data race.
 func (m *Machine) found(n int, f *native.Failure) *Found {
 	found := &Found{m.steps(n), violation(f)}
-	c := &Machine{s: m.s, at: beginning, threads: len(m.s.first)}
+	c := &Machine{s: m.s, threads: len(m.s.first)}
 	for _, st := range found.Steps {
-		c.apply(c.event(st.Thread, int32(st.Alt)), native.Choice{Thread: int32(st.Thread),
-			Alt: int32(st.Alt)})
+		c.apply(c.event(st.Thread, int32(st.Alt)))
 	}
 	c.noteRace(found.Violation)
 	return found
@@ -659,9 +652,89 @@ const panicked system.ViolationKind = "panic"
 // failed is the kind of the violation that the test itself says that it has failed.
 const failed system.ViolationKind = "failed"
 
+// After implements [system.Costly]. It answers for views that add nothing to what threads do.
+func (m *Machine) After(t int, alt uint64, some system.Some) (out system.Outcome, ok bool) {
+	m.accesses = m.accesses[:0]
+	if m.s.view != (View{NoLeaks: m.s.view.NoLeaks}) || m.dead || m.over || !m.s.exact.Load() {
+		return out, false
+	}
+	var k *known
+	if last := some.LastOf(t); last >= 0 {
+		k = &m.path[last].known
+	} else if t < len(m.s.first) && m.s.first[t] || some.LastWrite(exists(int32(t))) >= 0 {
+		k = m.s.graph.root(t)
+	} else {
+		return out, false
+	}
+	if m.glimpse == nil {
+		m.glimpse = &Machine{s: m.s}
+	}
+	for s := k.pending.first.Load(); s != nil; s = s.more {
+		m.glimpse.see(m, s.one, some)
+		p, found := s.find(m.glimpse)
+		switch {
+		case !found:
+			continue
+		case p.ended:
+			out.Kind = system.Ended
+		case alt >= uint64(p.enabled):
+			m.accesses = append(m.accesses, p.acc...)
+			out.Kind = system.Blocked
+		default:
+			m.accesses = append(m.accesses, p.alts[alt]...)
+			out.Kind = system.Moved
+			if alt+1 < uint64(p.enabled) {
+				out.Next = alt + 1
+			}
+		}
+		return out, true
+	}
+	return out, false
+}
+
+// see brings what a pending depends on to what it is behind some of the steps of another machine.
+func (m *Machine) see(full *Machine, p *pending, some system.Some) {
+	for _, a := range p.acc {
+		m.setVersion(a.Loc, full.versionAt(some.LastWrite(a.Loc), a.Loc))
+	}
+	if !p.alarm && !p.scans {
+		return
+	}
+	m.alarms, m.there = 0, 0
+	for i, ev := range full.path {
+		if some.Has(i) {
+			if alarm(ev.op) || ev.op == native.OpTimerSet {
+				m.alarms ^= mixed(ev.id)
+			}
+			for _, b := range ev.births {
+				m.there ^= mixed(uint64(b))
+			}
+		}
+	}
+}
+
+// versionAt returns what a location is behind the step of the path that wrote it; -1: nobody did.
+func (m *Machine) versionAt(i int, l system.Loc) *version {
+	if i >= 0 {
+		for k, a := range m.path[i].acc {
+			if a.Loc == l && a.Write {
+				return m.path[i].wrote[k]
+			}
+		}
+	}
+	return zero
+}
+
+func (m *Machine) setVersion(l system.Loc, v *version) {
+	for int(l) >= len(m.version) {
+		m.version = append(m.version, nil)
+	}
+	m.version[l] = v
+}
+
 // Foresee implements [system.Costly].
 func (m *Machine) Foresee(n int, step func(i int) (t int, alt uint64)) {
-	m.hint, m.hintAt = m.hint[:0], m.at.depth
+	m.hint, m.hintAt = m.hint[:0], len(m.path)
 	for i := range n {
 		t, alt := step(i)
 		m.hint = append(m.hint, native.Choice{Thread: int32(t), Alt: int32(alt)})
@@ -671,8 +744,8 @@ func (m *Machine) Foresee(n int, step func(i int) (t int, alt uint64)) {
 // Cheapest implements [system.Costly].
 func (m *Machine) Cheapest() int {
 	// The thread that went last goes on in the executions that were run.
-	if m.at.ev != nil && m.cheap(int(m.at.ev.thread)) {
-		return int(m.at.ev.thread)
+	if n := len(m.path); n > 0 && m.cheap(int(m.path[n-1].thread)) {
+		return int(m.path[n-1].thread)
 	}
 	for t := range m.threads {
 		if m.cheap(t) {
@@ -686,13 +759,13 @@ func (m *Machine) cheap(t int) bool {
 	return m.exists(t) && m.event(t, 0) != nil && m.find(t) != nil
 }
 
-// choices returns the choices that led here.
+// choices returns the choices that led here, valid until the next call.
 func (m *Machine) choices() []native.Choice {
-	cs := make([]native.Choice, m.at.depth, m.at.depth+len(m.hint)+1)
-	for p := m.at; p.before != nil; p = p.before {
-		cs[p.depth-1] = p.choice
+	m.prefix = m.prefix[:0]
+	for _, ev := range m.path {
+		m.prefix = append(m.prefix, native.Choice{Thread: ev.thread, Alt: ev.alt})
 	}
-	return cs
+	return m.prefix
 }
 
 // run runs the program up to the live state and on: by the choice c, if it is not nil, and then
@@ -744,7 +817,11 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 	if x.End == native.Cut {
 		return ErrEndless
 	}
-	var now []about
+	now := m.nows[:0]
+	defer func() {
+		clear(now) // what was told is valid only now
+		m.nows = now
+	}()
 	note := func(ps []native.Pending) {
 		for k := range ps {
 			t := int(ps[k].Thread)
@@ -783,7 +860,7 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 		if err != nil {
 			return err
 		}
-		m.apply(ev, st.Choice)
+		m.apply(ev)
 		if t := int(st.Thread); t < len(now) {
 			now[t].known = nil // what was known is from before this step
 		}
@@ -812,12 +889,9 @@ func (m *Machine) leads(x *native.Execution, here int) error {
 	if len(x.Steps) < here {
 		return &native.Diverged{At: len(x.Steps), What: "the execution has ended"}
 	}
-	i := here
-	for p := m.at; p.before != nil; p = p.before {
-		i--
-		st := &x.Steps[i]
-		if st.Choice != p.choice || !m.s.same(p.ev, st) {
-			return &native.Diverged{At: i, What: m.otherwise(p.ev, st)}
+	for i := here - 1; i >= 0; i-- {
+		if ev, st := m.path[i], &x.Steps[i]; !m.s.same(ev, st) {
+			return &native.Diverged{At: i, What: m.otherwise(ev, st)}
 		}
 	}
 	return nil
@@ -862,35 +936,44 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) (*pending, error) {
 	if p.Op == native.OpNet { // a step may touch further words
 		m.s.exact.Store(false)
 	}
-	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos,
+	first := m.lastOf(int(t)) == nil && !(int(t) < len(m.s.first) && m.s.first[t])
+	k := m.known(int(t))
+	g := &m.s.graph
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	q = one(&g.slabs.pendings)
+	*q = pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos,
 		text:  p.Text,
 		alarm: alarm(p.Op), sleeps: p.Sleeps, due: p.Deadline, alarms: m.alarms,
 		scans: p.Scans, there: m.there}
-	first := m.lastOf(int(t)) == nil && !(int(t) < len(m.s.first) && m.s.first[t])
+	m.alts = m.alts[:0]
 	alternative := func(acc []system.Access) {
-		a := relocated(acc)
+		m.scratch = relocate(m.scratch[:0], acc)
 		if first {
-			a = append(a, system.Access{Loc: exists(t)})
+			m.scratch = append(m.scratch, system.Access{Loc: exists(t)})
 		}
-		q.acc = join(q.acc, a)
-		if len(q.alts) < int(q.enabled) {
-			q.alts = append(q.alts, a)
-		}
+		m.alts = append(m.alts, keep(&g.slabs.accesses, m.scratch))
 	}
 	alternative(p.Accesses)
 	for _, a := range p.Alts {
 		alternative(a)
 	}
-	for len(q.alts) < int(q.enabled) {
-		q.alts = append(q.alts, q.alts[0])
+	q.acc = m.alts[0]
+	if len(m.alts) > 1 {
+		q.acc = slices.Clone(q.acc)
+		for _, a := range m.alts[1:] {
+			q.acc = join(q.acc, a)
+		}
 	}
+	for len(m.alts) < int(q.enabled) {
+		m.alts = append(m.alts, m.alts[0])
+	}
+	q.alts = keep(&g.slabs.alts, m.alts[:q.enabled])
+	m.wrote = m.wrote[:0]
 	for _, a := range q.acc {
-		q.seen = append(q.seen, m.versionOf(a.Loc))
+		m.wrote = append(m.wrote, m.versionOf(a.Loc))
 	}
-	k := m.known(int(t))
-	g := &m.s.graph
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	q.seen = keep(&g.slabs.wrote, m.wrote)
 	k.pending.add(m, q, 0)
 	return q, nil
 }
@@ -906,44 +989,49 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 		}
 		return ev, nil
 	}
-	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos,
-		now: st.Now, told: st.Hash, alarms: m.alarms,
-		timeout: st.Timeout, scans: st.Scans, there: m.there, acc: relocated(st.Accesses)}
-	if ev.prev == nil && !(t < len(m.s.first) && m.s.first[t]) {
-		ev.acc = append(ev.acc, system.Access{Loc: exists(st.Thread)})
+	prev := m.lastOf(t)
+	acc := relocate(m.scratch[:0], st.Accesses)
+	if prev == nil && !(t < len(m.s.first) && m.s.first[t]) {
+		acc = append(acc, system.Access{Loc: exists(st.Thread)})
 	}
-	shown := len(ev.acc)
+	shown := len(acc)
+	var births []int32
 	for i := range st.After {
 		if b := st.After[i].Thread; !m.exists(int(b)) {
-			ev.births = append(ev.births, b)
-			ev.acc = append(ev.acc, system.Access{Loc: exists(b), Write: true})
+			births = append(births, b)
+			acc = append(acc, system.Access{Loc: exists(b), Write: true})
 		}
 	}
-	for _, a := range ev.acc {
-		ev.from = append(ev.from, m.writerOf(a.Loc))
+	m.scratch = acc
+	g := &m.s.graph
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if other, ok := k.next.find(m, st.Alt); ok { // another worker was faster
+		return other, nil
 	}
+	m.from, m.wrote = m.from[:0], m.wrote[:0]
+	for i, a := range acc {
+		m.from = append(m.from, m.writerOf(a.Loc))
+		switch {
+		case !a.Write:
+			m.wrote = append(m.wrote, nil)
+		case i < shown && i < len(st.Values) && st.Values[i] != 0:
+			m.wrote = append(m.wrote, g.versionOf(st.Values[i]))
+		default:
+			m.wrote = append(m.wrote, g.newVersion())
+		}
+	}
+	ev = one(&g.slabs.events)
+	g.serial++
+	ev.id, ev.thread, ev.alt, ev.op, ev.prev, ev.pos = g.serial, st.Thread, st.Alt, st.Op, prev, st.Pos
+	ev.now, ev.told, ev.alarms, ev.timeout = st.Now, st.Hash, m.alarms, st.Timeout
+	ev.scans, ev.there, ev.births = st.Scans, m.there, births
+	ev.acc = keep(&g.slabs.accesses, acc)
+	ev.from, ev.wrote = keep(&g.slabs.from, m.from), keep(&g.slabs.wrote, m.wrote)
 	if f := st.Failure; f != nil && f.Kind != raced {
 		ev.fault = violation(f)
 		ev.crash = last
 	}
-	g := &m.s.graph
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for i, a := range ev.acc {
-		switch {
-		case !a.Write:
-			ev.wrote = append(ev.wrote, nil)
-		case i < shown && i < len(st.Values) && st.Values[i] != 0:
-			ev.wrote = append(ev.wrote, g.versionOf(st.Values[i]))
-		default:
-			ev.wrote = append(ev.wrote, g.newVersion())
-		}
-	}
-	if other, ok := k.next.find(m, st.Alt); ok { // another worker was faster
-		return other, nil
-	}
-	g.serial++
-	ev.id = g.serial
 	k.next.add(m, ev, ev.alt)
 	m.s.events.Add(1)
 	return ev, nil

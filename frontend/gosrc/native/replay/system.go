@@ -107,10 +107,10 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 	for range cap(s.idle) {
 		s.idle <- struct{}{}
 	}
-	s.graph.places = map[string]*place{}
+	s.graph.places = map[string][]*event{}
 	s.graph.races = map[string]*system.Violation{}
 	s.graph.complete = map[string]bool{}
-	m := &Machine{s: s, at: beginning}
+	m := &Machine{s: s}
 	err := s.execute(nil, native.Policy{}, func(x *native.Execution) error {
 		for i := range x.First {
 			t := int(x.First[i].Thread)
@@ -152,7 +152,7 @@ func (s *System) Initial() []system.State { return []system.State{{0}} }
 
 // NewMachine implements [system.System].
 func (s *System) NewMachine() system.Machine {
-	return &Machine{s: s, at: beginning, threads: len(s.first)}
+	return &Machine{s: s, threads: len(s.first)}
 }
 
 // execute runs the program once, and gives f what happened.
@@ -255,23 +255,20 @@ func (s *program) same(ev *event, st *native.Step) bool {
 	return len(st.Accesses) == len(ev.acc) || ev.acc[len(st.Accesses)].Loc%3 == 1
 }
 
-// remember notes which place an encoded state is.
-func (s *program) remember(state system.State, p *place) {
+// remember notes what leads to an encoded state.
+func (s *program) remember(state system.State, path []*event) {
 	s.graph.mu.Lock()
 	defer s.graph.mu.Unlock()
 	if k := key(state); s.graph.places[k] == nil {
-		s.graph.places[k] = p
+		s.graph.places[k] = slices.Clone(path)
 	}
 }
 
-// placeOf returns the place that an encoded state is.
-func (s *program) placeOf(state system.State) *place {
+// placeOf returns what leads to an encoded state.
+func (s *program) placeOf(state system.State) []*event {
 	s.graph.mu.Lock()
 	defer s.graph.mu.Unlock()
-	if p := s.graph.places[key(state)]; p != nil {
-		return p
-	}
-	return beginning
+	return s.graph.places[key(state)]
 }
 
 // Counts is what a search has cost.
