@@ -55,12 +55,13 @@ const oldest = "go1.25"
 // Build compiles the tests of a package. It is an [Unsupported] error if there is no native
 // machine for the platform, or for the version of Go; other errors are those of the go command.
 func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
-	out, err := goCommand(ctx, o, "env", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOMODCACHE")
+	out, err := goCommand(ctx, o, "env", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOFLAGS",
+		"GOMODCACHE")
 	if err != nil {
 		return nil, err
 	}
 	env := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if len(env) != 5 {
+	if len(env) != 6 {
 		return nil, fmt.Errorf("go env says %q", out)
 	}
 	if env[2] != "linux" || env[3] != "amd64" {
@@ -77,11 +78,15 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 		}
 		o.Cache = filepath.Join(dir, "cpor", "native")
 	}
-	if strings.HasPrefix(env[0], env[4]+string(filepath.Separator)) {
+	if strings.HasPrefix(env[0], env[5]+string(filepath.Separator)) {
 		if env[0], err = outside(env[0], env[1], o.Cache); err != nil {
 			return nil, err
 		}
 		o.goroot = env[0]
+	}
+	deps, err := dependencies(ctx, o)
+	if err != nil {
+		return nil, err
 	}
 	overlay, err := makeOverlay(env[0], env[1], env[3], o.Cache)
 	if err != nil {
@@ -91,13 +96,15 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if overlay, err = withCheck(ctx, o, overlay, temp); err != nil {
+	if overlay, err = withCheck(deps, overlay, temp); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(temp), held.Close())
 	}
 	b := &Binary{o: o, goroot: env[0], temp: temp, held: held, file: filepath.Join(temp, "tests")}
-	tags := append([]string{"race", "faketime"}, o.Tags...)
-	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags",
-		strings.Join(tags, ","), "-o", b.file, "-gcflags=all=-race -d=checkptr=0"}
+	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags", o.tags(), "-o", b.file,
+		"-gcflags=all=-race -d=checkptr=0"}
+	if !strings.Contains(env[4], "-ldflags") {
+		args = append(args, "-ldflags=-s -w") // what it leaves out costs a third of linking
+	}
 	for _, p := range uninstrumented {
 		flags := ""
 		if p == "testing" {
@@ -113,12 +120,12 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 		b.Close()
 		return nil, fmt.Errorf("%s has no tests", o.Package)
 	}
-	if out, err = goCommand(ctx, o, "list", "-f", "{{.Dir}}", o.Package); err != nil {
-		b.Close()
-		return nil, err
+	for _, d := range deps {
+		if d.named {
+			b.pkgDir = d.dir
+		}
 	}
-	b.pkgDir = strings.TrimSpace(string(out))
-	if b.polls, err = polls(ctx, o); err != nil {
+	if b.polls, err = polls(deps); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -128,6 +135,36 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 	}
 	b.threads.Number(threadName{-1, 0})
 	return b, nil
+}
+
+// tags are those of the build, with ours.
+func (o BuildOptions) tags() string {
+	return strings.Join(append([]string{"race", "faketime"}, o.Tags...), ",")
+}
+
+// dependency is a package that the tests need.
+type dependency struct {
+	path, dir string
+	named     bool // it is BuildOptions.Package, or of its tests
+	standard  bool
+	files     []string
+}
+
+// dependencies returns the packages that the tests need, with that of the tests itself.
+func dependencies(ctx context.Context, o BuildOptions) (deps []dependency, err error) {
+	const format = `{{.ImportPath}}{{"\t"}}{{.Dir}}{{"\t"}}{{.DepOnly}}{{"\t"}}` +
+		`{{.Standard}}{{range .GoFiles}}{{"\t"}}{{.}}{{end}}{{range .CgoFiles}}{{"\t"}}{{.}}{{end}}`
+	out, err := goCommand(ctx, o, "list", "-test", "-deps", "-tags", o.tags(), "-f", format,
+		o.Package)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		deps = append(deps, dependency{path: f[0], dir: f[1], named: f[2] == "false",
+			standard: f[3] == "true", files: f[4:]})
+	}
+	return deps, nil
 }
 
 // outside returns another name for the directory of a Go distribution that the go command has

@@ -2,7 +2,6 @@ package native
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
@@ -104,17 +103,12 @@ func makeOverlay(goroot, version, goarch, cache string) (string, error) {
 
 // withCheck returns an overlay in dir that also replaces package check, if the tests import it:
 // under our scheduler they need nothing that explores.
-func withCheck(ctx context.Context, o BuildOptions, overlay, dir string) (string, error) {
-	out, err := goCommand(ctx, o, "list", "-deps", "-test", "-f",
-		`{{if eq .ImportPath "`+std.Check+`"}}{{.Dir}}{{range .GoFiles}}{{"\n"}}{{.}}{{end}}{{end}}`,
-		o.Package)
-	if err != nil {
-		return "", err
-	}
-	place, files, ok := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	if !ok {
+func withCheck(deps []dependency, overlay, dir string) (string, error) {
+	i := slices.IndexFunc(deps, func(d dependency) bool { return d.path == std.Check })
+	if i < 0 {
 		return overlay, nil
 	}
+	check := deps[i]
 	text, err := os.ReadFile(overlay)
 	if err != nil {
 		return "", err
@@ -131,13 +125,13 @@ func withCheck(ctx context.Context, o BuildOptions, overlay, dir string) (string
 	if err := os.WriteFile(light, text, 0o666); err != nil {
 		return "", err
 	}
-	for _, name := range strings.Fields(files) {
+	for _, name := range check.files {
 		if !std.Shared(name) {
-			all.Replace[filepath.Join(place, name)] = "" // as if it did not exist
+			all.Replace[filepath.Join(check.dir, name)] = "" // as if it did not exist
 		}
 	}
 	// Under another name, so that nobody looks for its lines in the file that is there.
-	all.Replace[filepath.Join(place, "cpor_native.go")] = light
+	all.Replace[filepath.Join(check.dir, "cpor_native.go")] = light
 	if text, err = json.MarshalIndent(all, "", "\t"); err != nil {
 		return "", err
 	}

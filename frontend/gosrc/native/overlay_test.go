@@ -82,7 +82,11 @@ func TestWithCheck(t *testing.T) {
 	shared := write("check/linearizable.go", "package check\n")
 	replaced := write("check/real.go", "package check\n")
 	empty := write("empty.json", `{"Replace": {}}`)
-	file, err := withCheck(t.Context(), BuildOptions{Package: ".", Dir: dir}, empty, t.TempDir())
+	deps, err := dependencies(t.Context(), BuildOptions{Package: ".", Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := withCheck(deps, empty, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

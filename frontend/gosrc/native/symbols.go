@@ -1,7 +1,6 @@
 package native
 
 import (
-	"context"
 	"debug/elf"
 	"debug/gosym"
 	"fmt"
@@ -130,33 +129,32 @@ func (s *symbols) stack(pcs []uint64) []Frame {
 
 // polls tells whether a package outside of Go's library has a select with a default: then it
 // matters whether somebody waits at a channel without a buffer, or is about to.
-func polls(ctx context.Context, o BuildOptions) (bool, error) {
-	out, err := goCommand(ctx, o, "list", "-test", "-deps", "-f",
-		`{{if not .Standard}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}{{"\t"}}{{.}}{{"\n"}}{{end}}{{range .CgoFiles}}{{$d}}{{"\t"}}{{.}}{{"\n"}}{{end}}{{end}}`, o.Package)
-	if err != nil {
-		return false, err
-	}
+func polls(deps []dependency) (bool, error) {
 	found := false
-	for file := range strings.Lines(string(out)) {
-		dir, file, ok := strings.Cut(strings.TrimSpace(file), "\t")
-		if !ok || filepath.IsAbs(file) { // the main package of the tests
+	for _, d := range deps {
+		if d.standard {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, file), nil,
-			parser.SkipObjectResolution)
-		if err != nil {
-			return false, err
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if s, ok := n.(*ast.SelectStmt); ok && len(s.Body.List) > 1 {
-				for _, c := range s.Body.List {
-					found = found || c.(*ast.CommClause).Comm == nil
-				}
+		for _, file := range d.files {
+			if filepath.IsAbs(file) { // the main package of the tests
+				continue
 			}
-			return !found
-		})
-		if found {
-			return true, nil
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(d.dir, file), nil,
+				parser.SkipObjectResolution)
+			if err != nil {
+				return false, err
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectStmt); ok && len(s.Body.List) > 1 {
+					for _, c := range s.Body.List {
+						found = found || c.(*ast.CommClause).Comm == nil
+					}
+				}
+				return !found
+			})
+			if found {
+				return true, nil
+			}
 		}
 	}
 	return false, nil
