@@ -10,18 +10,18 @@ type Costly interface {
 	Peek(t int, alt uint64) Outcome
 	// After is Peek of thread t behind some of the steps that led to the live state. ok is false if
 	// the answer is not known. That a blocked thread may stay so is not said.
-	After(t int, alt uint64, some Some) (out Outcome, ok bool)
+	After(t int, alt uint64, some *Some) (out Outcome, ok bool)
 	// Cheapest returns a thread whose next step is known, -1 if there is none.
 	Cheapest() int
 }
 
 // Some are some of the steps that led to a state, by their indices: a part of an execution that has
 // with each step all that happens before it.
-type Some interface {
+type Some struct {
 	// Has tells whether a step is one of them.
-	Has(i int) bool
+	Has func(i int) bool
 	// LastOf returns the last one that a thread took, -1 if there is none.
-	LastOf(t int) int
+	LastOf func(t int) int
 	// LastWrite returns the last one that wrote a location, -1 if there is none.
-	LastWrite(l Loc) int
+	LastWrite func(l Loc) int
 }

@@ -148,9 +148,9 @@ func (w *worker) search(roots []int32, base []system.Access) {
 }
 
 // evaluate brings the look-ahead machine to the state after w.v, which is the execution without
-// the roots and what happens after them, if cut only what is before the reversal's event. It returns
-// the enabled alternatives of the thread there, none if it is blocked, and all that they touch. ok is
-// false if the thread does not exist, or the search should end before all of them were tried.
+// the roots and what happens after them; if cut, it ends before the reversal's event. It returns
+// the enabled alternatives of the thread there, none if it is blocked, and all that they touch.
+// ok is false if the thread does not exist, or the search should end before all were tried.
 func (w *worker) evaluate(roots []int32, first int, cut bool) (alts []alternative,
 	touched []system.Access, shape system.Shape, ok bool) {
 	if w.r.costly != nil {
@@ -189,12 +189,16 @@ func (w *worker) evaluate(roots []int32, first int, cut bool) (alts []alternativ
 // transitions have no operations that commute.
 func (w *worker) glimpse(roots []int32, cut bool) (alts []alternative, touched []system.Access,
 	ok bool) {
-	w.rest = rest{w, roots, w.path.len()}
+	w.rest.roots, w.rest.limit = roots, w.path.len()
+	if w.rest.w == nil {
+		w.rest.w = w
+		w.some = system.Some{Has: w.rest.has, LastOf: w.rest.lastOf, LastWrite: w.rest.lastWrite}
+	}
 	if cut {
 		w.rest.limit = w.rev.event
 	}
 	for alt := uint64(0); ; {
-		out, ok := w.r.costly.After(w.rev.thread, alt, &w.rest)
+		out, ok := w.r.costly.After(w.rev.thread, alt, &w.some)
 		if !ok {
 			return nil, nil, false
 		}
@@ -214,35 +218,32 @@ func (w *worker) glimpse(roots []int32, cut bool) (alts []alternative, touched [
 	}
 }
 
-// rest implements [system.Some]: it is what remains of the first steps of the path without the roots.
+// rest is what remains of the path's first steps without the roots, for [system.Some].
 type rest struct {
 	w     *worker
 	roots []int32
 	limit int
 }
 
-// Has implements [system.Some].
-func (r *rest) Has(i int) bool { return i < r.limit && !r.w.removed(r.roots, i) }
+func (r *rest) has(i int) bool { return i < r.limit && !r.w.removed(r.roots, i) }
 
-// LastOf implements [system.Some].
-func (r *rest) LastOf(t int) int {
+func (r *rest) lastOf(t int) int {
 	if t >= len(r.w.lastOf) {
 		return -1
 	}
 	e := int(r.w.lastOf[t])
-	for e >= 0 && !r.Has(e) {
+	for e >= 0 && !r.has(e) {
 		e = int(r.w.events[e].prev)
 	}
 	return e
 }
 
-// LastWrite implements [system.Some].
-func (r *rest) LastWrite(l system.Loc) int {
+func (r *rest) lastWrite(l system.Loc) int {
 	for k := r.w.headOf(l); k >= 0; k = r.w.recs[k].prev {
 		if k = r.w.recs[k].lastWrite; k < 0 {
 			break
 		}
-		if e := int(r.w.recs[k].event); r.Has(e) {
+		if e := int(r.w.recs[k].event); r.has(e) {
 			return e
 		}
 	}

@@ -57,6 +57,7 @@ type worker struct {
 	same    int // how much of it was the same as the path when lookAhead was called last
 	rev     reversal
 	rest    rest
+	some    system.Some // that of rest
 	v       []step
 	root    [1]int32
 	memo    map[string]struct{}

@@ -218,6 +218,7 @@ func TestAgreeOnKernels(t *testing.T) {
 	texts, names := map[string]string{}, []string{}
 	for i, text := range kernels(t) {
 		if i/2%step == 0 && !draws.MatchString(text) &&
+			!strings.Contains(text, "func TestMain(") && // which compiled packages do not run
 			(step == 1 || !network.MatchString(text)) {
 			name := fmt.Sprintf("%d-%s", i/2, []string{"bug", "fix"}[i%2])
 			texts[name] = text

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cpor/system"
@@ -100,19 +101,7 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 		return nil, errors.Join(err, os.RemoveAll(temp), held.Close())
 	}
 	b := &Binary{o: o, goroot: env[0], temp: temp, held: held, file: filepath.Join(temp, "tests")}
-	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags", o.tags(), "-o", b.file,
-		"-gcflags=all=-race -d=checkptr=0"}
-	if !strings.Contains(env[4], "-ldflags") {
-		args = append(args, "-ldflags=-s -w") // what it leaves out costs a third of linking
-	}
-	for _, p := range uninstrumented {
-		flags := ""
-		if p == "testing" {
-			flags = "-l"
-		}
-		args = append(args, "-gcflags="+p+"="+flags)
-	}
-	if _, err := goCommand(ctx, o, append(args, o.Package)...); err != nil {
+	if _, err := goCommand(ctx, o, o.command(overlay, b.file, env[4])...); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -120,11 +109,7 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 		b.Close()
 		return nil, fmt.Errorf("%s has no tests", o.Package)
 	}
-	for _, d := range deps {
-		if d.named {
-			b.pkgDir = d.dir
-		}
-	}
+	b.pkgDir = deps[slices.IndexFunc(deps, func(d dependency) bool { return d.named })].dir
 	if b.polls, err = polls(deps); err != nil {
 		b.Close()
 		return nil, err
@@ -135,6 +120,23 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 	}
 	b.threads.Number(threadName{-1, 0})
 	return b, nil
+}
+
+// command is the go command that compiles the tests to a file; goflags is GOFLAGS.
+func (o BuildOptions) command(overlay, file, goflags string) []string {
+	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags", o.tags(), "-o", file,
+		"-gcflags=all=-race -d=checkptr=0"}
+	if !strings.Contains(goflags, "-ldflags") {
+		args = append(args, "-ldflags=-s -w") // as go test does
+	}
+	for _, p := range uninstrumented {
+		flags := ""
+		if p == "testing" {
+			flags = "-l"
+		}
+		args = append(args, "-gcflags="+p+"="+flags)
+	}
+	return append(args, o.Package)
 }
 
 // tags are those of the build, with ours.

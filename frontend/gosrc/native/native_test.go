@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cpor/frontend/gosrc/native"
+	"cpor/system"
 	"cpor/testkit/gotable"
 	"cpor/testkit/sample"
 )
@@ -315,10 +316,18 @@ import (
 	"os"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 )
+
+func TestMany(t *testing.T) {
+	a := make([]atomic.Int32, 40_000)
+	for i := range a {
+		a[i].Add(1)
+	}
+}
 
 func TestFive(t *testing.T) {
 	var mu sync.Mutex
@@ -482,6 +491,34 @@ func TestProc(t *testing.T)  { os.ReadFile("/proc/self/stat") }
 func TestFatal(t *testing.T) { new(sync.Mutex).Unlock() }
 func TestKill(t *testing.T)  { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 `
+
+// TestMany: an execution may touch more locations than the process remembers to have told of.
+func TestMany(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{Package: ".",
+		Dir: module(t, "1.25", map[string]string{"a_test.go": various})})
+	p := start(t, b, "TestMany", native.Repeat)
+	var before []native.Step
+	for range 2 {
+		x, err := p.Run(t.Context(), nil, native.Policy{})
+		if err != nil || x.End != native.Passed {
+			t.Fatal(x, err)
+		}
+		seen := map[system.Loc]bool{}
+		for i, st := range x.Steps {
+			if before != nil && !slices.Equal(st.Accesses, before[i].Accesses) {
+				t.Fatalf("step %d accesses %v, and before %v", i, st.Accesses, before[i].Accesses)
+			}
+			if st.Op == native.OpUpdate {
+				seen[st.Accesses[0].Loc] = true
+			}
+		}
+		if len(seen) != 40_000 {
+			t.Errorf("%d locations are updated", len(seen))
+		}
+		before = slices.Clone(x.Steps)
+	}
+}
 
 // TestKilled: a process that is killed is an error or a crash, never a pass, and the next
 // execution has a new one.

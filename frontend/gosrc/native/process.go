@@ -38,12 +38,15 @@ import (
 //	Thread    = number parent nth key:long function:long created:long    both are program counters
 //	Loc       = kind object:long offset:long index:long                  numbered from 0, in order
 //	Stack     = number {pc:long}
+//	List      = {access}                                                 numbered as well
 //	Step      = thread alternative op stack now:long hash:long
-//	            [n {access} {value:long}]          bit 8 of op: it created a thread; a value for
+//	            [list {value:long}]                bit 8 of op: it created a thread; a value for
 //	                                               each write; none for the first known steps
-//	Pending   = thread op enabled stack deadline:long n {access}
-//	            bits of op: 16 the thread has ended (the record ends with 0 0), 17 it may wait at
-//	            the end, 18 it is early, 19 a further alternative of the Pending before
+//	Pending   = thread op enabled stack deadline:long list {list}        numbered as well
+//	            bits of op: 17 it may wait at the end, 18 it is early; a list for each alternative
+//	Next      = thread pending                     it is about to do that
+//	Ended     = thread
+//	Forget    =                                    all Locs, Lists and Pendings are forgotten
 //	Failure   = kind epoch:long object:long offset:long flags:long text thread {pc:long}
 //	            failWait has the operation in place of the epoch; bits of flags, for a race: 0 the
 //	            earlier access writes, 1 this one does
@@ -51,7 +54,7 @@ import (
 //	Test      = what thread name:text why:text     the test or a subtest: 0 runs, 1 has ended,
 //	                                               2 is skipped, 3 has called Parallel
 //	End       = end flags hash:long                bits of flags: 0 wrote to the outside,
-//	                                               1 used it, 3 all Stacks are forgotten,
+//	                                               1 used it, 3 what was told is forgotten,
 //	                                               8 and up what was fixed (see fixed)
 //	Died      = status                             of the process forked for the execution
 //
@@ -59,8 +62,8 @@ import (
 //	object    = thread<<30 | sequence                 what it created; 0: none
 //	text      = bytes {word}                          with zeros at the end
 //
-// A stack is the number of a Stack that has been told, in this execution or an earlier one of the
-// process. The other side is overlay/runtime_tell.go.txt.
+// What has a number was told in this execution or an earlier one of the process, or of one that it
+// has forked. A Died forgets all of it. The other side is overlay/runtime_tell.go.txt.
 
 // process is a test binary that waits for commands.
 type process struct {
@@ -71,18 +74,57 @@ type process struct {
 	mode   Mode // as asked for
 	now    Mode // Repeat or Fork; Auto: not known yet
 
-	cmd *exec.Cmd
-	in  *os.File
-	out *os.File
-	r   *bufio.Reader
-	buf []byte
-	rec []uint32
+	cmd   *exec.Cmd
+	guard guard
+	in    *os.File
+	out   *os.File
+	r     *bufio.Reader
+	buf   []byte
+	rec   []uint32
 
-	stacks  map[uint32][]uint64
-	threads []int32 // numbers by the numbers in this execution
-	locs    []system.Loc
-	kinds   []uint32 // of locs
+	told    told
+	threads []thread // by the numbers in this execution; there may be more from earlier ones
+	made    int      // how many threads this execution has
+	words   []uint64 // for Step.Values
 	x       Execution
+}
+
+// thread is what a number stands for in an execution.
+type thread struct {
+	key    uint64
+	number int32 // of [Binary.ThreadName]
+}
+
+// told is what the process has told and will not tell again.
+type told struct {
+	stacks   []stack // by number, from 1
+	locs     []system.Loc
+	kinds    []uint32 // of locs
+	lists    []list
+	pendings []Pending
+}
+
+// stack is where a goroutine stood.
+type stack struct {
+	pcs  []uint64
+	pos  system.Pos
+	test bool // it is that of a test function
+}
+
+// list is a list of accesses.
+type list struct {
+	accesses []system.Access
+	scans    bool // it is read which threads exist
+}
+
+func (t *told) forget() { *t = told{stacks: t.stacks} }
+
+// stack returns the stack of a number; 0: there is none.
+func (t *told) stack(n uint32) *stack {
+	if int(n) < len(t.stacks) {
+		return &t.stacks[n]
+	}
+	return &stack{}
 }
 
 // Start starts a process for a test function of the package. Processes run one test at a time:
@@ -95,7 +137,7 @@ func (b *Binary) Start(test string, mode Mode, l Limits, env ...string) (Process
 	if l.Step == 0 {
 		l.Step = 10 * time.Second
 	}
-	p := &process{b: b, test: test, env: env, limits: l, mode: mode, stacks: map[uint32][]uint64{}}
+	p := &process{b: b, test: test, env: env, limits: l, mode: mode}
 	if mode == Repeat || mode == Fork {
 		p.now = mode
 	}
@@ -107,11 +149,11 @@ func (b *Binary) Start(test string, mode Mode, l Limits, env ...string) (Process
 }
 
 func (p *process) start() error {
-	inR, inW, err := os.Pipe()
+	inR, inW, err := pipe()
 	if err != nil {
 		return err
 	}
-	outR, outW, err := os.Pipe()
+	outR, outW, err := pipe()
 	if err != nil {
 		return err
 	}
@@ -138,7 +180,8 @@ func (p *process) start() error {
 	}
 	p.cmd, p.in, p.out = c, inW, outR
 	p.r = bufio.NewReaderSize(outR, 1<<16)
-	clear(p.stacks)
+	p.told, p.threads = told{}, nil
+	p.guard.guards(c)
 	return nil
 }
 
@@ -168,6 +211,7 @@ func (p *process) Close() error {
 	if p.cmd == nil {
 		return nil
 	}
+	p.guard.close()
 	p.in.Close()
 	killGroup(p.cmd)
 	p.cmd.Wait()
@@ -243,6 +287,7 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 			found.Steps[i].After = slices.Clone(found.Steps[i].After)
 		}
 		found.First = slices.Clone(x.First)
+		p.words = nil // those are found's
 		if p.cmd == nil {
 			if err := p.start(); err != nil {
 				return nil, err
@@ -319,13 +364,8 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 		p.buf = binary.LittleEndian.AppendUint64(p.buf, key)
 		p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ch.Alt))
 	}
-	deadline := time.Now().Add(p.limits.Step)
-	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d
-	}
-	stop := context.AfterFunc(ctx, func() { p.out.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	p.out.SetReadDeadline(deadline)
+	p.guard.begin(ctx, time.Now().Add(p.limits.Step))
+	defer p.guard.end()
 	if _, err := p.in.Write(p.buf); err != nil {
 		return p.died(ctx, err)
 	}
@@ -342,7 +382,7 @@ func (p *process) died(ctx context.Context, err error) (*Execution, *watch, erro
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	if p.guard.late() {
 		p.x = Execution{End: TooLarge, Failure: &Failure{
 			Kind: "limit", Message: fmt.Sprintf("the execution ran for more than %v",
 				p.limits.Step)}}
@@ -369,6 +409,10 @@ const (
 	recOutput
 	recDied
 	recTest
+	recList
+	recNext
+	recEnded
+	recForget
 )
 
 // The kinds of failures.
@@ -464,22 +508,143 @@ const (
 	locEntry  = 15
 )
 
-// accesses returns what a record says about accesses, and whether one reads which threads exist.
-func (p *process) accesses(r []uint32) (as []system.Access, scans bool, err error) {
-	as = make([]system.Access, len(r))
+// list notes a list of accesses.
+func (t *told) list(r []uint32) error {
+	l := list{accesses: make([]system.Access, len(r))}
 	for i, w := range r {
-		if int(w>>1) >= len(p.locs) {
-			return nil, false, fmt.Errorf("an access to location %d of %d", w>>1, len(p.locs))
+		if int(w>>1) >= len(t.locs) {
+			return fmt.Errorf("an access to location %d of %d", w>>1, len(t.locs))
 		}
-		as[i] = system.Access{Loc: p.locs[w>>1], Write: w&1 == 1}
-		scans = scans || w&1 == 0 && p.kinds[w>>1] == locExists
+		l.accesses[i] = system.Access{Loc: t.locs[w>>1], Write: w&1 == 1}
+		l.scans = l.scans || w&1 == 0 && t.kinds[w>>1] == locExists
 	}
-	return as, scans, nil
+	t.lists = append(t.lists, l)
+	return nil
+}
+
+// listOf returns a list that was told.
+func (t *told) listOf(n uint32) (*list, error) {
+	if int(n) >= len(t.lists) {
+		return nil, fmt.Errorf("list %d of %d", n, len(t.lists))
+	}
+	return &t.lists[n], nil
+}
+
+// loc notes a location.
+func (p *process) loc(r []uint32) {
+	n := locName{kind: r[0], creator: -1, offset: word(r[3:]), sub: word(r[5:])}
+	if o := word(r[1:]); o != 0 {
+		n.creator, n.seq = p.threads[o>>30&(1<<14-1)].number, uint32(o&(1<<30-1))
+	}
+	if n.kind >= locEntry { // shares
+		n.sub = uint64(p.threads[n.sub>>16].number)<<16 | n.sub&0xffff
+	}
+	p.told.locs = append(p.told.locs, system.Loc(p.b.locs.Number(n)))
+	p.told.kinds = append(p.told.kinds, n.kind)
+}
+
+// stack notes a stack.
+func (p *process) stack(r []uint32) {
+	for int(r[0]) >= len(p.told.stacks) {
+		p.told.stacks = append(p.told.stacks, stack{})
+	}
+	pcs := words(r[1:])
+	p.told.stacks[r[0]] = stack{pcs, p.b.symbols.pos(pcs), p.b.symbols.inTest(pcs)}
+}
+
+// thread notes a thread of the execution.
+func (p *process) thread(r []uint32) error {
+	key := word(r[3:])
+	if p.made < len(p.threads) && p.threads[p.made].key == key {
+		p.made++
+		return nil
+	}
+	parent := int32(r[1])
+	if parent >= 0 {
+		parent = p.threads[parent].number
+	}
+	fn, made := word(r[5:]), word(r[7:])
+	t, err := p.b.thread(parent, r[2], key, func() string {
+		f := p.b.symbols.function(fn)
+		name := f.Func[strings.LastIndex(f.Func, "/")+1:]
+		if _, after, ok := strings.Cut(name, "."); ok {
+			name = after
+		}
+		if made != 0 {
+			at := p.b.symbols.frame(made)
+			return fmt.Sprintf("%s (made %s:%d)", name, filepath.Base(at.Pos.File),
+				at.Pos.Line)
+		}
+		return name
+	})
+	p.threads = append(p.threads[:p.made], thread{key, t})
+	p.made++
+	return err
+}
+
+// step reads a step.
+func (p *process) step(r []uint32) error {
+	created := r[2]>>8&1 == 1
+	at := p.told.stack(r[3])
+	st := Step{Choice: Choice{p.threads[r[0]].number, int32(r[1])}, Op: Op(r[2]), Created: created,
+		Now: int64(word(r[4:])), Hash: word(r[6:]),
+		Timeout: created && Op(r[2]) == OpTimerSet && at.test && p.b.symbols.setsTimeout(at.pcs),
+		Pos:     at.pos}
+	if len(r) > 8 {
+		l, err := p.told.listOf(r[8])
+		if err != nil {
+			return err
+		}
+		from, rest := len(p.words), r[9:]
+		for _, a := range l.accesses {
+			v := uint64(0)
+			if a.Write {
+				v, rest = word(rest), rest[2:]
+			}
+			p.words = append(p.words, v)
+		}
+		st.Accesses, st.Scans = l.accesses, l.scans && st.Op != OpStart
+		st.Values = p.words[from:len(p.words):len(p.words)]
+	}
+	p.x.Steps = append(p.x.Steps, st)
+	return nil
+}
+
+// pending notes what a thread may be about to do.
+func (p *process) pending(r []uint32) error {
+	l, err := p.told.listOf(r[6])
+	if err != nil {
+		return err
+	}
+	at := p.told.stack(r[3])
+	q := Pending{Thread: p.threads[r[0]].number, Op: Op(r[1]), Enabled: int32(r[2]),
+		Accesses: l.accesses, Scans: l.scans,
+		AtEnd: r[1]>>17&1 == 1, Early: r[1]>>18&1 == 1, Deadline: int64(word(r[4:])), Pos: at.pos}
+	for _, n := range r[7:] {
+		if l, err = p.told.listOf(n); err != nil {
+			return err
+		}
+		q.Alts = append(q.Alts, l.accesses)
+		q.Scans = q.Scans || l.scans
+	}
+	q.Scans = q.Scans && q.Op != OpStart
+	q.Sleeps = q.Op == OpSleep && at.test && strings.HasSuffix(q.Pos.File, "_test.go")
+	p.told.pendings = append(p.told.pendings, q)
+	return nil
+}
+
+// nexts notes what a thread is about to do now.
+func (p *process) nexts(q Pending) {
+	if n := len(p.x.Steps); n > 0 {
+		p.x.Steps[n-1].After = append(p.x.Steps[n-1].After, q)
+	} else {
+		p.x.First = append(p.x.First, q)
+	}
 }
 
 // read reads what an execution tells.
 func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, error) {
-	p.threads, p.locs, p.kinds = p.threads[:0], p.locs[:0], p.kinds[:0]
+	p.made, p.words = 0, p.words[:0]
 	p.x = Execution{First: p.x.First[:0], Steps: p.x.Steps[:0], Tests: p.x.Tests[:0]}
 	x := &p.x
 	var failure *Failure
@@ -494,95 +659,39 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 		}
 		switch kind {
 		case recThread:
-			parent := int32(r[1])
-			if parent >= 0 {
-				parent = p.threads[parent]
-			}
-			fn, made := word(r[5:]), word(r[7:])
-			t, err := p.b.thread(parent, r[2], word(r[3:]), func() string {
-				f := p.b.symbols.function(fn)
-				name := f.Func[strings.LastIndex(f.Func, "/")+1:]
-				if _, after, ok := strings.Cut(name, "."); ok {
-					name = after
-				}
-				if made != 0 {
-					at := p.b.symbols.frame(made)
-					return fmt.Sprintf("%s (made %s:%d)", name, filepath.Base(at.Pos.File),
-						at.Pos.Line)
-				}
-				return name
-			})
-			if err != nil {
+			if err := p.thread(r); err != nil {
 				return nil, nil, err
 			}
-			p.threads = append(p.threads, t)
 		case recLoc:
-			n := locName{kind: r[0], creator: -1, offset: word(r[3:]), sub: word(r[5:])}
-			if o := word(r[1:]); o != 0 {
-				n.creator, n.seq = p.threads[o>>30&(1<<14-1)], uint32(o&(1<<30-1))
-			}
-			if n.kind >= locEntry { // shares
-				n.sub = uint64(p.threads[n.sub>>16])<<16 | n.sub&0xffff
-			}
-			p.locs = append(p.locs, system.Loc(p.b.locs.Number(n)))
-			p.kinds = append(p.kinds, n.kind)
+			p.loc(r)
 		case recStack:
-			p.stacks[r[0]] = words(r[1:])
-		case recStep:
-			var as []system.Access
-			var scans bool
-			var values []uint64
-			if len(r) > 8 {
-				rest := r[9+r[8]:]
-				if as, scans, err = p.accesses(r[9 : 9+r[8]]); err != nil {
-					return nil, nil, err
-				}
-				values = make([]uint64, len(as))
-				for i, a := range as {
-					if a.Write {
-						values[i], rest = word(rest), rest[2:]
-					}
-				}
-			}
-			created := r[2]>>8&1 == 1
-			x.Steps = append(x.Steps, Step{Choice: Choice{p.threads[r[0]], int32(r[1])},
-				Op: Op(r[2]), Created: created, Values: values,
-				Now: int64(word(r[4:])), Hash: word(r[6:]), Accesses: as,
-				Scans: scans && Op(r[2]) != OpStart,
-				Timeout: created && Op(r[2]) == OpTimerSet &&
-					p.b.symbols.setsTimeout(p.stacks[r[3]]),
-				Pos: p.b.symbols.pos(p.stacks[r[3]])})
-		case recPending:
-			list := &x.First
-			if n := len(x.Steps); n > 0 {
-				list = &x.Steps[n-1].After
-			}
-			if r[1]>>16&1 == 1 {
-				*list = append(*list, Pending{Thread: p.threads[r[0]], Ended: true})
-				break
-			}
-			as, scans, err := p.accesses(r[7 : 7+r[6]])
-			if err != nil {
+			p.stack(r)
+		case recList:
+			if err := p.told.list(r); err != nil {
 				return nil, nil, err
 			}
-			if r[1]>>19&1 == 1 {
-				last := &(*list)[len(*list)-1]
-				last.Alts = append(last.Alts, as)
-				last.Scans = last.Scans || scans
-				break
+		case recStep:
+			if err := p.step(r); err != nil {
+				return nil, nil, err
 			}
-			q := Pending{Thread: p.threads[r[0]], Op: Op(r[1]), Enabled: int32(r[2]), Accesses: as,
-				Scans: scans && Op(r[1]) != OpStart,
-				AtEnd: r[1]>>17&1 == 1, Early: r[1]>>18&1 == 1, Deadline: int64(word(r[4:])),
-				Pos: p.b.symbols.pos(p.stacks[r[3]])}
-			q.Sleeps = q.Op == OpSleep && strings.HasSuffix(q.Pos.File, "_test.go") &&
-				p.b.symbols.inTest(p.stacks[r[3]])
-			*list = append(*list, q)
+		case recPending:
+			if err := p.pending(r); err != nil {
+				return nil, nil, err
+			}
+		case recNext:
+			if int(r[1]) >= len(p.told.pendings) {
+				return nil, nil, fmt.Errorf("pending %d of %d", r[1], len(p.told.pendings))
+			}
+			p.nexts(p.told.pendings[r[1]])
+		case recEnded:
+			p.nexts(Pending{Thread: p.threads[r[0]].number, Ended: true})
+		case recForget:
+			p.told.forget()
 		case recFailure:
 			msg, rest := text(r[9:])
 			thread, pcs := int32(rest[0]), p.b.symbols.faulted(words(rest[1:]))
-			if thread >= 0 && int(thread)&(1<<14-1) < len(p.threads) {
-				thread = p.threads[thread&(1<<14-1)]
+			if n := int(thread) & (1<<14 - 1); thread >= 0 && n < p.made {
+				thread = p.threads[n].number
 			}
 			st := Stack{Thread: thread, Frames: p.b.symbols.stack(pcs)}
 			switch r[0] {
@@ -612,7 +721,8 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 					o, off := word(r[3:]), word(r[5:])
 					creator, seq := int32(-1), uint32(0)
 					if o != 0 {
-						creator, seq = p.threads[o>>30&(1<<14-1)], uint32(o&(1<<30-1))
+						creator = p.threads[o>>30&(1<<14-1)].number
+						seq = uint32(o & (1<<30 - 1))
 					}
 					failure.Object = p.b.objectName(creator, seq, off)
 					verb := map[bool]string{false: "reads", true: "writes"}
@@ -632,7 +742,8 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 		case recTest:
 			name, rest := text(r[2:])
 			why, _ := text(rest)
-			x.Tests = append(x.Tests, TestEvent{TestEventKind(r[0]), p.threads[r[1]], name, why})
+			x.Tests = append(x.Tests, TestEvent{TestEventKind(r[0]), p.threads[r[1]].number, name,
+				why})
 		case recEnd:
 			x.End, x.Hash = End(r[0]), word(r[2:])
 			x.WroteOutside = r[1]&1 != 0
@@ -645,10 +756,11 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 				}
 			}
 			if r[1]&8 != 0 {
-				defer clear(p.stacks)
+				p.told = told{}
 			}
 			ended = true
 		case recDied:
+			p.told = told{}
 			died := fmt.Errorf("the process of an execution has ended with the status %#x", r[0])
 			x.End = Crashed
 			failure = &Failure{Kind: "fatal", Message: died.Error()}

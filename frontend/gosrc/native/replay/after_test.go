@@ -9,7 +9,7 @@ import (
 	"cpor/testkit/toysystem"
 )
 
-// without implements system.Some: the path of a machine without a step and what happens after it.
+// without is the path of a machine without a step and what happens after it.
 type without struct {
 	path []*event
 	gone []bool
@@ -70,7 +70,8 @@ func TestAfter(t *testing.T) {
 			for walk(m, r) {
 			}
 			for f := range m.path {
-				some := newWithout(m.path, f)
+				w := newWithout(m.path, f)
+				some := &system.Some{Has: w.Has, LastOf: w.LastOf, LastWrite: w.LastWrite}
 				other := s.NewMachine().(*Machine)
 				for i, ev := range m.path {
 					if some.Has(i) {

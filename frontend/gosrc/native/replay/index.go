@@ -29,7 +29,7 @@ type shelf[T seen[T]] struct {
 	hash  uint64
 	alt   int32
 	n     int
-	table atomic.Pointer[[]atomic.Pointer[element[T]]] // its length is a power of two; nil: no other
+	table atomic.Pointer[[]atomic.Pointer[element[T]]] // of a power of two; nil: there is only one
 	more  *shelf[T]
 }
 

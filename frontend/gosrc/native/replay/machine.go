@@ -653,7 +653,7 @@ const panicked system.ViolationKind = "panic"
 const failed system.ViolationKind = "failed"
 
 // After implements [system.Costly]. It answers for views that add nothing to what threads do.
-func (m *Machine) After(t int, alt uint64, some system.Some) (out system.Outcome, ok bool) {
+func (m *Machine) After(t int, alt uint64, some *system.Some) (out system.Outcome, ok bool) {
 	m.accesses = m.accesses[:0]
 	if m.s.view != (View{NoLeaks: m.s.view.NoLeaks}) || m.dead || m.over || !m.s.exact.Load() {
 		return out, false
@@ -693,7 +693,7 @@ func (m *Machine) After(t int, alt uint64, some system.Some) (out system.Outcome
 }
 
 // see brings what a pending depends on to what it is behind some of the steps of another machine.
-func (m *Machine) see(full *Machine, p *pending, some system.Some) {
+func (m *Machine) see(full *Machine, p *pending, some *system.Some) {
 	for _, a := range p.acc {
 		m.setVersion(a.Loc, full.versionAt(some.LastWrite(a.Loc), a.Loc))
 	}
@@ -1023,7 +1023,8 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 	}
 	ev = one(&g.slabs.events)
 	g.serial++
-	ev.id, ev.thread, ev.alt, ev.op, ev.prev, ev.pos = g.serial, st.Thread, st.Alt, st.Op, prev, st.Pos
+	ev.id, ev.thread, ev.alt, ev.op = g.serial, st.Thread, st.Alt, st.Op
+	ev.prev, ev.pos = prev, st.Pos
 	ev.now, ev.told, ev.alarms, ev.timeout = st.Now, st.Hash, m.alarms, st.Timeout
 	ev.scans, ev.there, ev.births = st.Scans, m.there, births
 	ev.acc = keep(&g.slabs.accesses, acc)
