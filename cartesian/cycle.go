@@ -1,6 +1,10 @@
 package cartesian
 
-import "slices"
+import (
+	"slices"
+
+	"cpor/system"
+)
 
 // hashSet holds the hashes of the states on one prefix, in their order. Short
 // prefixes, which are most, are searched from end to end; longer ones have a
@@ -84,16 +88,31 @@ func (e *Expander) onPrefix(p *prefix, hash uint64) bool {
 	return p.states.find(hash, e.same) >= 0
 }
 
-// isSame reports whether the state after so many transitions of the prefix e.cyclic is the
-// current state of its machine.
+// isSame reports whether the state after so many transitions of the prefix e.cyclic is that behind
+// all of them.
 func (e *Expander) isSame(index int) bool {
 	p := e.cyclic
+	return slices.Equal(e.stateOn(p, index, &e.encoded[0]),
+		e.stateOn(p, int(p.length), &e.encoded[1]))
+}
+
+// stateOn returns the state after so many transitions of a prefix, which have moved its thread.
+func (e *Expander) stateOn(p *prefix, index int, buf *system.State) system.State {
+	switch {
+	case index == 0:
+		return e.start
+	case index <= p.next-p.from:
+		return e.code.steps[p.from+index-1].End
+	case index == int(p.length):
+		*buf = p.machine.Encode(*buf)
+		return *buf
+	}
+	e.load()
 	mark := e.base.Mark()
 	for k, alt := 0, p.alt; k < index; k, alt = k+1, 0 {
 		e.base.Step(int(p.thread), alt)
 	}
-	e.encoded[0] = e.base.Encode(e.encoded[0])
+	*buf = e.base.Encode(*buf)
 	e.base.Rewind(mark)
-	e.encoded[1] = p.machine.Encode(e.encoded[1])
-	return slices.Equal(e.encoded[0], e.encoded[1])
+	return *buf
 }

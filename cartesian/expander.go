@@ -65,6 +65,10 @@ type Expander struct {
 
 	effort Effort
 	short  []bool // of each thread: its prefix had one transition in the last vector
+
+	code   code
+	start  system.State // that is expanded
+	loaded bool         // into base
 }
 
 var _ search.Expander = (*Expander)(nil)
@@ -81,10 +85,15 @@ type prefix struct {
 	kind  system.Kind
 	atEnd bool
 
-	machine  system.Machine // nil while the prefix has only its first transition
-	mark     system.Mark    // of the machine, after the last transition
-	accesses []system.Access
-	states   hashSet // of the states before the last one, the start included
+	machine system.Machine // nil while the prefix has only its first transition
+	mark    system.Mark    // of the machine, after the last transition
+	// What code has executed of it, in e.code.steps: those that were added, and those ahead.
+	from, next, to int
+	before         uint64          // the hash of the state that the machine has loaded
+	tried, short   bool            // it was to be extended; the last one of the thread was short
+	accesses       []system.Access // of the last transition
+	own            []system.Access // them, if a machine has executed it
+	states         hashSet         // of the states before the last one, the start included
 
 	transitions []Transition // if recording
 
@@ -126,6 +135,9 @@ func New(sys system.System, o Options) *Expander {
 	e := &Expander{sys: sys, o: o, obs: system.ObserversOf(sys), base: sys.NewMachine()}
 	e.base.Track(true)
 	e.same = e.isSame
+	if !sabotage.On && !o.noEndedLoops { // what is broken on purpose is not to be hidden
+		e.code.machine = e.base.Capabilities().Expanding
+	}
 	return e
 }
 
@@ -161,7 +173,7 @@ func (e *Expander) Expand(s system.State, v search.Visitor) {
 			e.move.End = e.endState(p, s)
 			e.effort.Ends++
 		}
-		e.short[p.thread] = p.length == 1
+		e.remember(p)
 		v.Move(&e.move)
 	}
 	if !e.o.IgnoreDeadlocks {
@@ -173,18 +185,36 @@ func (e *Expander) Expand(s system.State, v search.Visitor) {
 	e.visitor = nil
 }
 
+// remember keeps how long a prefix was.
+func (e *Expander) remember(p *prefix) {
+	t := int(p.thread)
+	if t >= len(e.short) {
+		e.short = append(e.short, make([]bool, t+1-len(e.short))...)
+	}
+	e.short[t] = p.length == 1
+	if p.from < p.to {
+		e.code.remember(p)
+	}
+}
+
 // endState returns the state at the end of a prefix from s, in a buffer that the
 // next call overwrites.
 func (e *Expander) endState(p *prefix, s system.State) system.State {
 	switch {
 	case p.moved() == 0:
 		return s
+	case p.machine == nil && p.next > p.from:
+		if p.length == 1 && !p.tried && !p.short {
+			e.effort.Steps++ // as a machine: what it takes must not depend on who executes
+		}
+		return e.code.steps[p.from+p.moved()-1].End
 	case p.length == 1 && len(p.end) > 0:
 		return p.end
 	case p.machine != nil:
 		e.encoded[0] = p.machine.Encode(e.encoded[0])
 	default: // a machine of its own was not worthwhile
 		e.effort.Steps++
+		e.load()
 		mark := e.base.Mark()
 		e.base.Step(int(p.thread), p.alt)
 		e.encoded[0] = e.base.Encode(e.encoded[0])
@@ -202,13 +232,15 @@ func (e *Expander) calc(s system.State) {
 	if !sabotage.Is("cartesian/stale") || len(e.spare) == 0 {
 		e.table.reset()
 	}
-	e.base.Load(s)
+	e.start, e.loaded = s, false
 	e.effort = Effort{}
-	if n := e.base.NumThreads(); len(e.short) < n {
-		e.short = append(e.short, make([]bool, n-len(e.short))...)
-	}
-	for t := range e.base.NumThreads() {
-		e.first(int32(t), s)
+	if e.executed(s) {
+		e.firsts(s)
+	} else {
+		e.load()
+		for t := range e.base.NumThreads() {
+			e.first(int32(t), s)
+		}
 	}
 	if e.stopped {
 		return
@@ -220,6 +252,14 @@ func (e *Expander) calc(s system.State) {
 		}
 	}
 	e.extendAll(s)
+}
+
+// load loads the state that is expanded into base.
+func (e *Expander) load() {
+	if !e.loaded {
+		e.base.Load(e.start)
+		e.loaded = true
+	}
 }
 
 // first starts the prefixes of a thread, one for each alternative of its first
@@ -239,14 +279,15 @@ func (e *Expander) first(t int32, s system.State) {
 		i := int32(len(e.prefixes))
 		e.prefixes = append(e.prefixes, p)
 		p.states.add(start)
-		e.add(i, out, e.base)
+		p.keep(e.base)
+		e.add(i, out, e.base.Hash())
 		if e.base.Hash() == start {
 			e.encoded[0] = e.base.Encode(e.encoded[0])
 			p.idle = slices.Equal(e.encoded[0], s)
 		}
 		if out.Kind == system.Moved {
 			e.effort.FullEnds++
-			if e.short[t] {
+			if int(t) < len(e.short) && e.short[t] {
 				// It will hardly be extended this time, and need not be executed
 				// again for its end.
 				p.end = e.base.Encode(p.end)
@@ -260,8 +301,12 @@ func (e *Expander) first(t int32, s system.State) {
 			return
 		}
 	}
-	// So many alternatives stay as short as they are, which definition 2
-	// allows: otherwise each would need a machine of its own.
+	e.limitWidth(begin)
+}
+
+// limitWidth leaves very many alternatives of a thread as short as they are, which definition 2
+// allows: otherwise each would need a machine of its own.
+func (e *Expander) limitWidth(begin int) {
 	if len(e.prefixes)-begin > maxWide {
 		for _, p := range e.prefixes[begin:] {
 			p.extendable = false
@@ -284,10 +329,11 @@ func (e *Expander) newPrefix(t int32, alt uint64) *prefix {
 	p.thread, p.alt, p.length = t, alt, 0
 	p.extendable, p.infinite, p.idle = true, false, false
 	p.machine = nil
-	p.accesses = p.accesses[:0]
+	p.accesses = nil
 	p.states.reset()
 	p.transitions = nil
 	p.end = p.end[:0]
+	p.from, p.next, p.to, p.before, p.tried, p.short = 0, 0, 0, 0, false, false
 	return p
 }
 
@@ -302,10 +348,16 @@ func (e *Expander) run(p *prefix, s system.State) system.Machine {
 		}
 		p.machine = e.machines[e.lent]
 		e.lent++
-		p.machine.Load(s)
-		p.machine.Step(int(p.thread), p.alt)
-		e.effort.Copies++
-		e.effort.Steps++
+		if p.next > p.from {
+			last := &e.code.steps[p.next-1]
+			p.machine.Load(last.End)
+			p.before = last.hash
+		} else {
+			p.machine.Load(s)
+			p.machine.Step(int(p.thread), p.alt)
+			e.effort.Steps++
+			e.effort.Copies++
+		}
 		p.mark = p.machine.Mark()
 	}
 	return p.machine
@@ -325,9 +377,18 @@ func (e *Expander) extend(i int32, s system.State) {
 		p.extendable = false
 		return
 	}
+	e.effort.Steps++
+	if p.next > p.from && !p.tried {
+		p.tried = true
+		e.effort.Steps++ // as by run
+		e.effort.Copies++
+	}
+	if p.machine == nil && p.next < p.to {
+		e.extendByCode(i)
+		return
+	}
 	m := e.run(p, s)
 	out := m.Step(int(p.thread), 0)
-	e.effort.Steps++
 	if out.Kind == system.Ended && e.leavesEnded() {
 		p.infinite = true
 		p.extendable = false
@@ -340,14 +401,31 @@ func (e *Expander) extend(i int32, s system.State) {
 		p.extendable = false
 		return
 	}
-	for _, a := range m.Accesses() {
+	if !e.fits(p, out, m.Accesses()) {
+		m.Rewind(p.mark)
+		return
+	}
+	p.keep(m)
+	e.add(i, out, p.before^m.Hash())
+	p.mark = m.Mark()
+}
+
+// keep keeps what a machine's last step has accessed as that of the last transition.
+func (p *prefix) keep(m system.Machine) {
+	p.own = append(p.own[:0], m.Accesses()...)
+	p.accesses = p.own
+}
+
+// fits reports whether a transition of its thread can be added to a prefix. If so, what was the
+// last transition until now is none; if not, the prefix ends before it.
+func (e *Expander) fits(p *prefix, out system.Outcome, accesses []system.Access) bool {
+	for _, a := range accesses {
 		if e.table.inside(p.thread, a) {
-			m.Rewind(p.mark)
 			p.extendable = false
 			if e.counted(p, out) {
 				e.counters.Attempts++
 			}
-			return
+			return false
 		}
 	}
 	for _, a := range p.accesses {
@@ -356,8 +434,7 @@ func (e *Expander) extend(i int32, s system.State) {
 		}
 		e.table.bury(p.thread, a)
 	}
-	e.add(i, out, m)
-	p.mark = m.Mark()
+	return true
 }
 
 // counted reports whether a transition counts.
@@ -365,12 +442,12 @@ func (e *Expander) counted(p *prefix, out system.Outcome) bool {
 	return out.Kind != system.Ended && !(out.Kind == system.Blocked && e.obs.Has(int(p.thread)))
 }
 
-// add makes the transition that machine m has just taken the last of prefix i.
-func (e *Expander) add(i int32, out system.Outcome, m system.Machine) {
+// add makes the transition with the accesses of prefix i its last one. hash is that of the state
+// behind it.
+func (e *Expander) add(i int32, out system.Outcome, hash uint64) {
 	p := e.prefixes[i]
 	p.length++
 	p.kind, p.atEnd = out.Kind, out.AtEnd
-	p.accesses = append(p.accesses[:0], m.Accesses()...)
 	e.effort.Accesses += len(p.accesses)
 	if e.counted(p, out) {
 		e.counters.Attempts++
@@ -402,12 +479,12 @@ func (e *Expander) add(i int32, out system.Outcome, m system.Machine) {
 	case p.length == 1:
 		// The other threads' first transitions may yet conflict with it, so
 		// calc decides later whether it is infinite.
-		p.states.add(m.Hash())
-	case out.Kind != system.Moved || e.onPrefix(p, m.Hash()):
+		p.states.add(hash)
+	case out.Kind != system.Moved || e.onPrefix(p, hash):
 		p.infinite = true
 		p.extendable = false
 	default:
-		p.states.add(m.Hash())
+		p.states.add(hash)
 	}
 }
 

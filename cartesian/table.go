@@ -38,6 +38,7 @@ func (o owner) other(thread int32) bool { return o != nobody && o != ownedBy(thr
 type location struct {
 	generation uint32
 	commuting  int32 // an index into table.commuting; 0 if there is no operation
+	by         owner // of all accesses
 	uses       [2]uses
 }
 
@@ -233,6 +234,9 @@ func (t *table) conflicts(thread int32, l *location, a system.Access, kind int) 
 // that is not its prefix's last.
 func (t *table) inside(thread int32, a system.Access) bool {
 	loc := t.at(a.Loc)
+	if !loc.by.other(thread) {
+		return false
+	}
 	for kind := range loc.used() {
 		if t.of(loc, kind).inner.other(thread) && t.conflicts(thread, loc, a, kind) > 0 &&
 			!(kind == reads && sabotage.Is("cartesian/inside")) {
@@ -254,6 +258,9 @@ func (t *table) bury(thread int32, a system.Access) {
 // thread, and reports whether there are any. The access conflicts with nothing inside.
 func (e *Expander) clash(thread int32, a system.Access) bool {
 	loc := e.table.at(a.Loc)
+	if !loc.by.other(thread) {
+		return false
+	}
 	any := false
 	for kind := range loc.used() {
 		if n := e.table.conflicts(thread, loc, a, kind); n > 0 &&
@@ -299,6 +306,7 @@ func (e *Expander) end(u *uses, thread int32, most int) bool {
 func (e *Expander) enter(i int32, a system.Access) {
 	thread := e.prefixes[i].thread
 	loc := e.table.at(a.Loc)
+	loc.by = loc.by.with(thread)
 	use := e.table.kind(loc, a)
 	if use >= falls {
 		c := e.table.operations(loc)

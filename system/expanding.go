@@ -6,8 +6,9 @@ package system
 type Expanding interface {
 	// Compiled returns the machine code, for the goroutine of this machine. It is nil as long
 	// as it is not ready, which the first call begins to prepare in the background; gone
-	// tells that it never will be.
-	Compiled() (code *Code, gone bool)
+	// tells that it never will be. With accesses, the code tells what steps access, which costs
+	// time.
+	Compiled(accesses bool) (code *Code, gone bool)
 }
 
 // Code expands states for one goroutine.
@@ -18,6 +19,10 @@ type Code struct {
 	// Next returns the next outcome, in the order of threads and of alternatives, and false after
 	// the last one.
 	Next func(x *Successor) bool
+	// Ahead is by thread how many steps Expand executes behind the first one, alone from its end,
+	// if that is the only alternative: what follows a step of the thread is then the next one. All
+	// are 0 at first. It is nil if the code does not tell accesses.
+	Ahead []uint16
 }
 
 // Successor is one outcome that machine code tells.
@@ -30,9 +35,17 @@ type Successor struct {
 	Kind  Kind
 	AtEnd bool   // as in Outcome
 	Alt   uint64 // as for Step
+	// Behind means that it is not a step of the expanded state, but behind the outcome before,
+	// which is of the same thread.
+	Behind bool
+	// Several means that the thread has several alternatives there. They are not executed, and the
+	// other fields mean nothing. It is always Behind.
+	Several bool
+	// Accesses are those of the step, valid until the next call of Expand, if the code tells them.
+	Accesses []Access
 	// End is the state after the step, valid until the next call of Expand. It must not be changed.
 	End State
-	// Changed has a bit for each word in which End can differ from the expanded state. It is
+	// Changed has a bit for each word in which End can differ from the state before the step. It is
 	// 0 if that is not known.
 	Changed uint64
 }

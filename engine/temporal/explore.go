@@ -448,7 +448,7 @@ func (x *expander) all(only int, done func() bool) {
 // compiled reports whether there is machine code. Small searches end earlier.
 func (x *expander) compiled() bool {
 	if x.code == nil && x.machine != nil && x.executed >= pace.compile {
-		code, gone := x.machine.Compiled()
+		code, gone := x.machine.Compiled(false)
 		if x.code = code; gone {
 			x.machine = nil
 		}

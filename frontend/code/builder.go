@@ -22,7 +22,11 @@ const (
 	noteBytes = 64 << 10
 	outcomes  = notes + noteBytes
 	outBytes  = 2 << 20
-	tables    = outcomes + outBytes
+	accesses  = outcomes + outBytes
+	accBytes  = 512 << 10
+	tables    = accesses + accBytes
+
+	limits = 5 << 10 // by thread, two bytes: see [system.Code].Ahead
 
 	// reserve is room for a header for each thread, so that each can be left to the reference.
 	reserve = MaxThreads * header
@@ -32,14 +36,15 @@ const (
 
 // An outcome in memory is a header, then the state. Offsets are from the state's first byte.
 const (
-	header    = 32
-	atKind    = -32 // one byte: see kind
-	atAtEnd   = -31 // one byte
-	atThread  = -30 // two bytes
-	atWords   = -28 // four bytes
-	atAlt     = -24 // eight bytes
-	atChanged = -16 // eight bytes, the same as system.Successor.Changed
-	atNote    = -8  // eight bytes: a number that is noted once, plus one; 0 for none
+	header    = 40
+	atKind    = -40 // one byte: see kind
+	atAtEnd   = -39 // one byte
+	atThread  = -38 // two bytes
+	atWords   = -36 // four bytes
+	atAlt     = -32 // eight bytes
+	atChanged = -24 // eight bytes, the same as system.Successor.Changed
+	atNote    = -16 // eight bytes: a number that is noted once, plus one; 0 for none
+	atAccess  = -8  // four bytes: the address of its first access; and four: behind the last one
 )
 
 // kind is what an outcome is.
@@ -51,25 +56,37 @@ const (
 	blocked
 	left
 	ended
+	several // of a thread that is run ahead: it has several alternatives
 )
 
 // Builder makes a module that expands states.
 type Builder struct {
 	*wasm.Module
-	// Next is where the next outcome goes, Note where the next note.
-	Next, Note wasm.Global
+	// Next is where the next outcome goes, Note where the next note. Cur is the address of the
+	// state that is being expanded: Source, or, ahead, an outcome.
+	Next, Note, Cur wasm.Global
 	// Open is a function that begins an outcome: it copies a state of that many words, at an
 	// address, behind a header without a kind, and returns the address of the copy. That is at
 	// Next, which stays; 0 means that there is no room.
 	Open *wasm.Func // (from, words i32) i32
 
-	at int // the end of the tables
+	// Accesses is set if the code tells what steps access. Those of the step that is being
+	// executed are from From on, up to To.
+	Accesses bool
+	From, To wasm.Global
+
+	crowded    wasm.Global // some access was not kept
+	access     *wasm.Func
+	demoteFunc *wasm.Func
+	at         int // the end of the tables
 }
 
 // NewBuilder returns a module with the functions that every language needs.
 func NewBuilder() *Builder {
 	b := &Builder{Module: wasm.NewModule(0), at: tables}
 	b.Next, b.Note = b.Global(outcomes), b.Global(notes)
+	b.Cur = b.Global(source)
+	b.From, b.To, b.crowded = b.Global(accesses), b.Global(accesses), b.Global(0)
 	b.Open = b.open()
 	return b
 }
@@ -138,7 +155,7 @@ func copyWords(f *wasm.Func, to, from, end wasm.Local) {
 	f.End()
 }
 
-// Direct is an outcome that one function opens and closes, of a state that is expanded at Source.
+// Direct is an outcome that one function opens and closes, of the state at Cur.
 type Direct struct {
 	b         *Builder
 	f         *wasm.Func
@@ -150,7 +167,7 @@ func (b *Builder) Direct(f *wasm.Func) *Direct {
 	return &Direct{b: b, f: f, end: f.Local(wasm.I32), from: f.Local(wasm.I32)}
 }
 
-// Open copies the state at Source behind a header, and sets a local to the address of the
+// Open copies the state at Cur behind a header, and sets a local to the address of the
 // copy. It goes to a label if there is no room.
 func (d *Direct) Open(state wasm.Local, full wasm.Label) {
 	f := d.f
@@ -158,16 +175,17 @@ func (d *Direct) Open(state wasm.Local, full wasm.Label) {
 	f.I32(header)
 	f.Op(wasm.I32Add)
 	f.Tee(state)
-	f.I32(0)
-	f.Mem(wasm.I32Load, source+atWords)
+	f.GetGlobal(d.b.Cur)
+	f.Tee(d.from)
+	f.I32(-atWords)
+	f.Op(wasm.I32Sub)
+	f.Mem(wasm.I32Load, 0)
 	f.I32(3)
 	f.Op(wasm.I32Shl, wasm.I32Add)
 	f.Tee(d.end)
 	f.I32(outcomes + outBytes - reserve)
 	f.Op(wasm.I32GtU)
 	f.BrIf(full)
-	f.I32(source)
-	f.Set(d.from)
 	copyWords(f, state, d.from, d.end)
 	f.GetGlobal(d.b.Next)
 	f.I32(header)
@@ -185,9 +203,11 @@ func (d *Direct) Close(state, thread, alt wasm.Local, changed func(), note int32
 		f.Mem(wasm.I64Store, header+at)
 	}
 	head(atKind, func() {
-		f.I32(0)
-		f.Mem(wasm.I32Load, source+atWords)
-		f.Op(wasm.I64ExtendI32U)
+		f.Get(d.end)
+		f.Get(state)
+		f.Op(wasm.I32Sub)
+		f.I32(3)
+		f.Op(wasm.I32ShrU, wasm.I64ExtendI32U)
 		f.I64(32)
 		f.Op(wasm.I64Shl)
 		f.Get(thread)
@@ -202,6 +222,9 @@ func (d *Direct) Close(state, thread, alt wasm.Local, changed func(), note int32
 	})
 	head(atChanged, changed)
 	head(atNote, func() { f.I64(int64(note) + 1) })
+	if d.b.Accesses {
+		head(atAccess, func() { d.b.told(f) })
+	}
 	f.Get(d.end)
 	f.SetGlobal(d.b.Next)
 }
@@ -281,6 +304,11 @@ func (b *Builder) Close(f *wasm.Func, state, thread wasm.Local, alt func()) {
 	field(f, state, atAlt)
 	alt()
 	f.Mem(wasm.I64Store, 0)
+	if b.Accesses {
+		field(f, state, atAccess)
+		b.told(f)
+		f.Mem(wasm.I64Store, 0)
+	}
 	b.advance(f, state)
 }
 
@@ -318,6 +346,11 @@ func (b *Builder) bare(f *wasm.Func, thread wasm.Local, k kind, flags func()) {
 	f.GetGlobal(b.Next)
 	f.I32(0)
 	f.Mem(wasm.I32Store, header+atWords)
+	if b.Accesses && k == blocked {
+		f.GetGlobal(b.Next)
+		b.told(f)
+		f.Mem(wasm.I64Store, header+atAccess)
+	}
 	f.GetGlobal(b.Next)
 	f.I32(header)
 	f.Op(wasm.I32Add)
@@ -329,13 +362,10 @@ func (b *Builder) Blocked(f *wasm.Func, thread wasm.Local, atEnd func()) {
 	b.bare(f, thread, blocked, atEnd)
 }
 
-// Left leaves a thread to the reference: what is at mark and behind it is taken back. There has
-// to be room for a header, which Open leaves.
-func (b *Builder) Left(f *wasm.Func, thread, mark, note wasm.Local) {
-	f.Get(mark)
-	f.SetGlobal(b.Next)
-	f.Get(note)
-	f.SetGlobal(b.Note)
+// left leaves a thread to the reference: what is behind a mark is taken back. There has to be
+// room for a header, which Open leaves.
+func (b *Builder) left(f *wasm.Func, thread wasm.Local, m mark) {
+	b.goBack(f, m)
 	b.bare(f, thread, left, nil)
 }
 
@@ -424,11 +454,12 @@ type Threads struct {
 func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads) *wasm.Func {
 	f := b.Func([]wasm.Type{wasm.I32}, nil)
 	const words = wasm.Local(0)
-	var l [6]wasm.Local
+	var l [4]wasm.Local
 	for i := range l {
 		l[i] = f.Local(wasm.I32)
 	}
-	state, t, n, count, mark, note := l[0], l[1], l[2], l[3], l[4], l[5]
+	state, t, n, count := l[0], l[1], l[2], l[3]
+	m := b.newMark(f)
 	of := threads(f, state, t)
 	f.I32(source)
 	f.Set(state)
@@ -442,16 +473,18 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	f.Get(n)
 	f.Op(wasm.I32GeU)
 	f.BrIf(done)
-	f.GetGlobal(b.Next)
-	f.Set(mark)
-	f.GetGlobal(b.Note)
-	f.Set(note)
+	b.setMark(f, m)
 	known := f.Block()
 	trouble := f.Block()
 	b.Crowded(f)
 	f.BrIf(trouble)
 	of.Expand()
-	f.Tee(count)
+	f.Set(count)
+	if b.Accesses {
+		f.GetGlobal(b.crowded)
+		f.BrIf(trouble)
+	}
+	f.Get(count)
 	f.I32(0)
 	f.Op(wasm.I32GtS)
 	f.BrIf(known)
@@ -468,8 +501,11 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	b.Ended(f, t)
 	f.Br(known)
 	f.End()
-	b.Left(f, t, mark, note)
+	b.left(f, t, m)
 	f.End()
+	if b.Accesses {
+		b.ahead(f, of, state, t, count, m)
+	}
 	of.Next()
 	f.Get(t)
 	f.I32(1)
@@ -488,6 +524,8 @@ func (b *Builder) Finish(expand *wasm.Func, info Info) *Program {
 	f.SetGlobal(b.Next)
 	f.I32(notes)
 	f.SetGlobal(b.Note)
+	f.I32(accesses)
+	f.SetGlobal(b.To)
 	f.Get(0)
 	f.Call(expand)
 	f.GetGlobal(b.Next)
@@ -498,5 +536,5 @@ func (b *Builder) Finish(expand *wasm.Func, info Info) *Program {
 	f.Op(wasm.I64Shl, wasm.I64Or)
 	b.Export("expand", f)
 	b.SetPages((b.at + 64<<10 - 1) / (64 << 10))
-	return &Program{Info: info, module: b.Encode()}
+	return &Program{Info: info, accesses: b.Accesses, module: b.Encode()}
 }

@@ -52,14 +52,16 @@ type Info struct {
 // Program is a module that has been written. It is immutable.
 type Program struct {
 	Info
-	module []byte
+	accesses bool
+	module   []byte
 }
 
 // Compiled is a program as machine code. Its methods may be called from many goroutines.
 type Compiled struct {
 	Info
-	runtime wazero.Runtime
-	module  wazero.CompiledModule
+	accesses bool
+	runtime  wazero.Runtime
+	module   wazero.CompiledModule
 }
 
 // maxModule is the largest module that is compiled: it takes a second or so.
@@ -86,7 +88,7 @@ func (p *Program) Start() (c *Compiled, err error) {
 		r.Close(ctx)
 		return nil, fmt.Errorf("no machine code: %w", err)
 	}
-	return &Compiled{Info: p.Info, runtime: r, module: m}, nil
+	return &Compiled{Info: p.Info, accesses: p.accesses, runtime: r, module: m}, nil
 }
 
 // note is a number that code has noted, and how often.
@@ -102,6 +104,7 @@ type Instance struct {
 	counts   []uint64
 	begin    func()
 	at, end  uint32 // of the outcomes that are to be told
+	last     int    // the thread of the outcome before; -1
 	broken   bool
 }
 
@@ -136,7 +139,7 @@ func (x *Instance) Expand(s system.State) bool {
 		x.broken = true
 		return false
 	}
-	x.at, x.end = outcomes, uint32(x.stack[0])
+	x.at, x.end, x.last = outcomes, uint32(x.stack[0]), -1
 	if n := uint32(x.stack[0]>>32) - notes; n > 0 {
 		for _, n := range unsafe.Slice((*note)(unsafe.Pointer(&x.memory[notes])), n/8) {
 			x.counts[n.number] += uint64(n.times)
@@ -152,7 +155,15 @@ func (x *Instance) Next(s *system.Successor) bool {
 		first, words := uint32(h[0]), uint32(h[0]>>32)
 		state := x.at/8 + header/8
 		x.at += header + 8*words
-		s.Thread, s.Left = int(first>>16), false
+		s.Thread, s.Left, s.Several = int(first>>16), false, false
+		if x.compiled.accesses {
+			s.Accesses = nil
+			if k := kind(first); k == moved || k == blocked {
+				s.Accesses = x.accessed(h[4])
+			}
+			s.Behind = s.Thread == x.last && (kind(first) != moved || h[1] == 0)
+			x.last = s.Thread
+		}
 		switch kind(first) {
 		case skipped:
 			continue
@@ -168,8 +179,27 @@ func (x *Instance) Next(s *system.Successor) bool {
 			s.Kind = system.Ended
 		case left:
 			s.Left = true
+		case several:
+			s.Several = true
 		}
 		return true
 	}
 	return false
+}
+
+// accessed returns the accesses between two addresses.
+func (x *Instance) accessed(between uint64) []system.Access {
+	from, to := uint32(between), uint32(between>>32)
+	if from == to {
+		return nil
+	}
+	return unsafe.Slice((*system.Access)(unsafe.Pointer(&x.memory[from])), (to-from)/accessBytes)
+}
+
+// Limits are those of [system.Code].Ahead; nil if the code tells no accesses.
+func (x *Instance) Limits() []uint16 {
+	if !x.compiled.accesses {
+		return nil
+	}
+	return unsafe.Slice((*uint16)(unsafe.Pointer(&x.memory[limits])), MaxThreads)
 }

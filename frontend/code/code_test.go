@@ -17,7 +17,7 @@ func counter(limit int64) *Program {
 	b := NewBuilder()
 	f := b.Func([]wasm.Type{wasm.I32}, nil)
 	state, thread, alt := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
-	note := f.Local(wasm.I32)
+	m := b.newMark(f)
 	f.I32(Source)
 	f.Set(state)
 	b.SetWords(f, state, func() { f.Get(0) })
@@ -42,12 +42,9 @@ func counter(limit int64) *Program {
 	f.End()
 	f.I32(1)
 	f.Set(thread)
-	f.GetGlobal(b.Next)
-	f.Set(alt)
-	f.GetGlobal(b.Note)
-	f.Set(note)
+	b.setMark(f, m)
 	b.Tell(f, func() { f.I32(0) })
-	b.Left(f, thread, alt, note)
+	b.left(f, thread, m)
 	return b.Finish(f, Info{Places: 1})
 }
 

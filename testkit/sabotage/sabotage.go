@@ -112,6 +112,13 @@ var ModelEmitter = []struct{ Name, What string }{
 	{"code/pointer", "what a pointer leads to has no sign"},
 	{"code/end", "every blocked thread may stay where it is"},
 	{"code/note", "that a jump was taken is not counted"},
+	{"code/read", "a read is no access"},
+	{"code/object", "an access is to the location before"},
+	{"code/location", "an access to an element is always to the same one"},
+	{"code/slot", "what is done to the messages of a buffer is no access"},
+	{"code/twice", "two accesses to a location stay two"},
+	{"code/looked", "a blocked thread writes what it would write"},
+	{"code/room", "no addition has room for others"},
 }
 
 // Bounds are the sabotages of what Promela processes may still do (frontend/promela/machine),

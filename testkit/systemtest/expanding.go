@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"runtime"
@@ -13,6 +14,10 @@ import (
 type Compared struct {
 	States, Outcomes int
 	Left             int // the threads that the code left to the machine
+	Behind           int // the outcomes, of these, that were run ahead
+
+	probe system.Machine // executes what is run ahead
+	at    system.State   // the state behind the outcome before
 }
 
 // successor is what a step from a state is to a search.
@@ -22,6 +27,8 @@ type successor struct {
 	atEnd  bool
 	alt    uint64
 	end    []uint64
+	// accesses are in the order of their locations; nil if they are not compared.
+	accesses []system.Access
 }
 
 // maxAlternatives is how many alternatives of a step are compared.
@@ -45,7 +52,7 @@ func steps(m system.Machine, t int) (all []successor, fails bool) {
 	mark := m.Mark()
 	for alt := uint64(0); ; {
 		out := m.Step(t, alt)
-		o := successor{thread: t, kind: out.Kind}
+		o := successor{thread: t, kind: out.Kind, accesses: ordered(m.Accesses())}
 		switch out.Kind {
 		case system.Moved:
 			o.alt, o.end = alt, m.Encode(nil)
@@ -65,22 +72,36 @@ func steps(m system.Machine, t int) (all []successor, fails bool) {
 	}
 }
 
+// ordered returns a copy of accesses in the order of their locations.
+func ordered(accesses []system.Access) []system.Access {
+	s := slices.Clone(accesses)
+	slices.SortFunc(s, func(a, b system.Access) int { return cmp.Compare(a.Loc, b.Loc) })
+	return s
+}
+
 // Expand holds the machine code of a system ([system.Expanding]) to its machine in the states that
 // can be reached, up to a number of them: the outcomes, their order and numbers, who is blocked
 // and where, which words have changed, and what is counted as executed. The error is the first
 // difference. newSystem returns the same system each time. One without machine code is not
-// compared.
-func Expand(newSystem func() system.System, limit int) (c Compared, err error) {
+// compared. With accesses, so is the code that tells them, with what it runs ahead.
+func Expand(newSystem func() system.System, limit int, accesses bool) (c Compared, err error) {
 	sys, coded := newSystem(), newSystem()
 	m, reference := sys.NewMachine(), coded.NewMachine()
+	m.Track(accesses)
+	reference.Track(accesses)
+	c.probe = nil
+	if accesses {
+		c.probe = newSystem().NewMachine()
+		c.probe.Track(true)
+	}
 	x := reference.Capabilities().Expanding
 	if x == nil {
 		return c, nil
 	}
-	expander, gone := x.Compiled()
+	expander, gone := x.Compiled(accesses)
 	for expander == nil && !gone {
 		runtime.Gosched()
-		expander, gone = x.Compiled()
+		expander, gone = x.Compiled(accesses)
 	}
 	if gone {
 		return c, nil
@@ -115,7 +136,10 @@ func Expand(newSystem func() system.System, limit int) (c Compared, err error) {
 				}
 			}
 		}
-		if err := c.state(expander, reference, s, want, fails); err != nil {
+		for t := range expander.Ahead {
+			expander.Ahead[t] = uint16(c.States * (t + 1) % 5)
+		}
+		if err := c.state(expander, m, reference, s, want, fails); err != nil {
 			return c, err
 		}
 	}
@@ -129,7 +153,7 @@ func Expand(newSystem func() system.System, limit int) (c Compared, err error) {
 }
 
 // state compares one state.
-func (c *Compared) state(x *system.Code, reference system.Machine, s system.State,
+func (c *Compared) state(x *system.Code, m, reference system.Machine, s system.State,
 	want [][]successor, fails []bool) error {
 	if !x.Expand(s) {
 		return fmt.Errorf("a state of %d words was not expanded", len(s))
@@ -138,26 +162,30 @@ func (c *Compared) state(x *system.Code, reference system.Machine, s system.Stat
 	left := make([]bool, len(want))
 	var n system.Successor
 	for last := -1; x.Next(&n); last = n.Thread {
+		if n.Thread != last {
+			c.at = nil
+		}
 		if n.Thread < last || n.Thread >= len(want) {
 			return fmt.Errorf("thread %d behind %d", n.Thread, last)
 		}
 		c.Outcomes++
+		if n.Behind {
+			if err := c.behind(m, s, got[n.Thread], &n); err != nil {
+				return err
+			}
+			continue
+		}
 		if n.Left {
 			c.Left++
 			left[n.Thread] = true
 			continue
 		}
-		o := successor{thread: n.Thread, kind: n.Kind}
-		switch n.Kind {
-		case system.Moved:
-			o.alt, o.end = n.Alt, slices.Clone(n.End)
+		if n.Kind == system.Moved {
 			if err := told(s, &n); err != nil {
 				return err
 			}
-		case system.Blocked:
-			o.atEnd = n.AtEnd
 		}
-		got[n.Thread] = append(got[n.Thread], o)
+		got[n.Thread] = append(got[n.Thread], successorOf(&n))
 	}
 	reference.Load(s)
 	for t := range want {
@@ -168,11 +196,64 @@ func (c *Compared) state(x *system.Code, reference system.Machine, s system.Stat
 			return fmt.Errorf("thread %d fails in %x, and the code says %v", t, s, got[t])
 		case !slices.EqualFunc(got[t], want[t], func(a, b successor) bool {
 			return a.kind == b.kind && a.atEnd == b.atEnd && a.alt == b.alt &&
-				slices.Equal(a.end, b.end)
+				slices.Equal(a.end, b.end) && slices.Equal(a.accesses, b.accesses)
 		}):
 			return fmt.Errorf("thread %d in %x:\ncode      %v\nreference %v", t, s, got[t],
 				want[t])
 		}
+	}
+	return nil
+}
+
+// successorOf is what the code tells of a step.
+func successorOf(n *system.Successor) successor {
+	o := successor{thread: n.Thread, kind: n.Kind, accesses: ordered(n.Accesses)}
+	switch n.Kind {
+	case system.Moved:
+		o.alt, o.end = n.Alt, slices.Clone(n.End)
+	case system.Blocked:
+		o.atEnd = n.AtEnd
+	}
+	return o
+}
+
+// behind compares an outcome that was run ahead, behind those of its thread so far, with the
+// machine, and has m count it.
+func (c *Compared) behind(m system.Machine, s system.State, before []successor,
+	n *system.Successor) error {
+	c.Behind++
+	if len(before) != 1 || before[0].kind != system.Moved {
+		return fmt.Errorf("thread %d is run ahead behind %v", n.Thread, before)
+	}
+	if len(c.at) == 0 {
+		c.at = before[0].end
+	}
+	c.probe.Load(c.at)
+	out := c.probe.Step(n.Thread, 0)
+	accesses := ordered(c.probe.Accesses())
+	wrong := func() error {
+		return fmt.Errorf("thread %d in %x, behind its step from %x:\ncode      %+v\n"+
+			"reference %+v %+v %x", n.Thread, c.at, s, *n, out, accesses, c.probe.Encode(nil))
+	}
+	switch {
+	case n.Left:
+		return nil
+	case out.Violation != nil || n.Several != (out.Next != 0):
+		return wrong()
+	case n.Several:
+		return nil
+	case n.Kind != out.Kind || !slices.Equal(ordered(n.Accesses), accesses),
+		n.Kind == system.Blocked && n.AtEnd != out.AtEnd,
+		n.Kind == system.Moved && !slices.Equal(n.End, c.probe.Encode(nil)):
+		return wrong()
+	}
+	m.Load(c.at)
+	m.Step(n.Thread, 0)
+	if n.Kind == system.Moved {
+		if err := told(c.at, n); err != nil {
+			return err
+		}
+		c.at = slices.Clone(n.End)
 	}
 	return nil
 }

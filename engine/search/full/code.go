@@ -7,9 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cpor/engine"
 	"cpor/engine/search"
-	"cpor/internal/human"
 	"cpor/system"
 )
 
@@ -108,7 +106,7 @@ func (x *Expander) choose() way {
 func (x *Expander) compile() {
 	c := &x.code
 	for {
-		code, gone := c.machine.Compiled()
+		code, gone := c.machine.Compiled(false)
 		if c.code = code; gone {
 			c.machine = nil
 		}
@@ -185,13 +183,4 @@ func (x *Expander) expandByCode(v search.Visitor, stopper search.Stopper) (stopp
 		}
 	}
 	return false
-}
-
-// figures returns how many states were expanded by machine code.
-func figures(used uint64) []engine.Figure {
-	if used == 0 {
-		return nil
-	}
-	return []engine.Figure{{Key: "compiled_states", Value: used, Label: "machine code",
-		Text: human.Count(used) + " states"}}
 }

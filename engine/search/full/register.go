@@ -30,7 +30,7 @@ func init() {
 					}, nil
 				},
 				Counts:  []*atomic.Uint64{used},
-				Figures: func() []engine.Figure { return figures(used.Load()) },
+				Figures: func() []engine.Figure { return search.Compiled(used.Load()) },
 			}
 		},
 	})

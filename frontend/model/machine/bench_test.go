@@ -1,6 +1,8 @@
 package machine_test
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
 
 	"cpor/benchmarks"
@@ -27,27 +29,9 @@ func BenchmarkTrackedSteps(b *testing.B) {
 }
 
 func benchmarkSteps(b *testing.B, name string, track bool) {
-	text, err := benchmarks.Model(name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	mod, err := model.Parse(name+".model", string(text), model.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	sys := mod.System()
+	sys, states := benchmarkStates(b, name)
 	m := sys.NewMachine()
 	m.Track(track)
-	var states []system.State
-	m.Load(sys.Initial()[0])
-	for i := range 64 {
-		states = append(states, m.Encode(nil))
-		for k := range m.NumThreads() {
-			if m.Step((i+k)%m.NumThreads(), 0).Kind == system.Moved {
-				break
-			}
-		}
-	}
 	b.ReportAllocs()
 	b.ResetTimer()
 	for n := 0; n < b.N; {
@@ -57,6 +41,69 @@ func benchmarkSteps(b *testing.B, name string, track bool) {
 			for t := range m.NumThreads() {
 				m.Step(t, 0)
 				m.Rewind(mark)
+				n++
+			}
+		}
+	}
+}
+
+// benchmarkStates returns states along an execution.
+func benchmarkStates(b *testing.B, name string) (sys system.System, states []system.State) {
+	text, err := benchmarks.Model(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	mod, err := model.Parse(name+".model", string(text), model.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	sys = mod.System()
+	m := sys.NewMachine()
+	m.Load(sys.Initial()[0])
+	for i := range 64 {
+		states = append(states, m.Encode(nil))
+		for k := range m.NumThreads() {
+			if m.Step((i+k)%m.NumThreads(), 0).Kind == system.Moved {
+				break
+			}
+		}
+	}
+	return sys, states
+}
+
+// BenchmarkCompiledSteps measures machine code that tells accesses: the first step of each thread,
+// and with ahead those that follow it, in the same states as BenchmarkTrackedSteps.
+func BenchmarkCompiledSteps(b *testing.B) {
+	for _, name := range []string{"robots", "indexer", "filesystem"} {
+		for _, ahead := range []uint16{0, 4} {
+			b.Run(fmt.Sprintf("%s/ahead=%d", name, ahead), func(b *testing.B) {
+				benchmarkCompiledSteps(b, name, ahead)
+			})
+		}
+	}
+}
+
+func benchmarkCompiledSteps(b *testing.B, name string, ahead uint16) {
+	sys, states := benchmarkStates(b, name)
+	x := sys.NewMachine().Capabilities().Expanding
+	code, gone := x.Compiled(true)
+	for code == nil && !gone {
+		runtime.Gosched()
+		code, gone = x.Compiled(true)
+	}
+	if gone {
+		b.Skip("no machine code")
+	}
+	for t := range code.Ahead {
+		code.Ahead[t] = ahead
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	var next system.Successor
+	for n := 0; n < b.N; {
+		for _, s := range states {
+			code.Expand(s)
+			for code.Next(&next) {
 				n++
 			}
 		}

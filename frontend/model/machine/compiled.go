@@ -8,8 +8,12 @@ import (
 var _ system.Expanding = (*Machine)(nil)
 
 // Compiled implements system.Expanding.
-func (m *Machine) Compiled() (*system.Code, bool) {
-	c, gone := m.sys.code.Get(func() *code.Program { return emit(m.sys) })
+func (m *Machine) Compiled(accesses bool) (*system.Code, bool) {
+	later := &m.sys.code
+	if accesses {
+		later = &m.sys.codeAccesses
+	}
+	c, gone := later.Get(func() *code.Program { return emit(m.sys, accesses) })
 	if c == nil {
 		return nil, gone
 	}
@@ -17,5 +21,5 @@ func (m *Machine) Compiled() (*system.Code, bool) {
 	if err != nil {
 		return nil, true
 	}
-	return &system.Code{Expand: x.Expand, Next: x.Next}, false
+	return &system.Code{Expand: x.Expand, Next: x.Next, Ahead: x.Limits()}, false
 }

@@ -46,6 +46,15 @@ init {
 	go W()
 }
 `,
+	// What blocks has written, and takes it back.
+	`var g int
+var m mutex
+thread T() { for range 3 { atomic { g = 1; lock(m) }; g = 2; unlock(m) } }
+init {
+	go T()
+	go T()
+}
+`,
 }
 
 // compiledModel returns a corner or the generated model with a number: with every construct, with
@@ -69,38 +78,66 @@ func compiledModel(seed uint64) string {
 
 // compareCode compares the machine code of a model with the machine. ok is false if the text is no
 // model.
-func compareCode(text string) (c systemtest.Compared, ok bool, err error) {
+func compareCode(text string, accesses bool) (c systemtest.Compared, ok bool, err error) {
 	if _, err := model.Parse("generated.model", text, model.Options{}); err != nil {
 		return c, false, nil
 	}
 	c, err = systemtest.Expand(func() system.System {
 		m, _ := model.Parse("generated.model", text, model.Options{})
 		return m.System()
-	}, 200)
+	}, 200, accesses)
 	return c, true, err
 }
 
 // TestCompiled compares machine code and machine on generated models.
 func TestCompiled(t *testing.T) {
-	n := cmp.Or(*compiledModels, sample.Of(25, 75, 1500))
+	n := cmp.Or(*compiledModels, sample.Of(25, 50, 1500))
 	models, all := 0, systemtest.Compared{}
 	for i := range uint64(n) {
 		seed := *compiledFirst + i
-		c, ok, err := compareCode(compiledModel(seed))
-		if err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, compiledModel(seed))
+		for _, accesses := range []bool{false, true} {
+			c, ok, err := compareCode(compiledModel(seed), accesses)
+			if err != nil {
+				t.Fatalf("seed %d, accesses %v: %v\n%s", seed, accesses, err, compiledModel(seed))
+			}
+			if ok && c.States > 0 && accesses {
+				models++
+			}
+			all.States += c.States
+			all.Outcomes += c.Outcomes
+			all.Left += c.Left
+			all.Behind += c.Behind
 		}
-		if ok && c.States > 0 {
-			models++
-		}
-		all.States += c.States
-		all.Outcomes += c.Outcomes
-		all.Left += c.Left
 	}
-	t.Logf("%d models, %d states, %d outcomes, %d threads left to the machine", models, all.States,
-		all.Outcomes, all.Left)
+	t.Logf("%d models, %d states, %d outcomes, %d of them behind others, %d threads left to the machine",
+		models, all.States, all.Outcomes, all.Behind, all.Left)
 	if models < n/3 || all.Left > all.Outcomes/3 {
 		t.Errorf("the code has executed too little: %d models of %d, %d of %d threads left", models,
 			n, all.Left, all.Outcomes)
+	}
+}
+
+// TestCompiledVectors compares the Cartesian vectors of generated models by machine code with those
+// by the machine.
+func TestCompiledVectors(t *testing.T) {
+	n := cmp.Or(*compiledModels, sample.Of(10, 30, 1500))
+	all := 0
+	for i := range uint64(n) {
+		text := compiledModel(*compiledFirst + i)
+		if _, err := model.Parse("generated.model", text, model.Options{}); err != nil {
+			continue
+		}
+		states, err := systemtest.Vectors(func() system.System {
+			m, _ := model.Parse("generated.model", text, model.Options{})
+			return m.System()
+		}, 200)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", *compiledFirst+i, err, text)
+		}
+		all += states
+	}
+	t.Logf("%d states", all)
+	if all < 20*n {
+		t.Errorf("only %d states are compared", all)
 	}
 }

@@ -43,13 +43,15 @@ const (
 	maxChannels = 16      // that a reference may be
 )
 
-// emit returns the system as a module, nil if it is nothing that code can execute.
-func emit(s *System) *code.Program {
+// emit returns the system as a module, nil if it is nothing that code can execute. With accesses,
+// the code tells them (emitaccess.go).
+func emit(s *System, accesses bool) *code.Program {
 	p := s.p
 	if s.length(1) > code.MaxWords/2 || s.maxThreads > code.MaxThreads || len(s.slots) == 0 {
 		return nil
 	}
 	e := &emitter{Builder: code.NewBuilder(), sys: s, p: p, rotations: map[int]*wasm.Func{}}
+	e.Accesses = accesses
 	i32 := func(n int) []wasm.Type { return slices.Repeat([]wasm.Type{wasm.I32}, n) }
 	e.points = e.Sig(i32(3), i32(1)) // thread, offset and shift of its slot: how many outcomes
 	// By program counter.
@@ -230,7 +232,8 @@ const self, slotAt, slotShift = wasm.Local(0), wasm.Local(1), wasm.Local(2)
 // point makes the function of a point.
 func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	blocks, cyclic := e.blocks(pt.Entry)
-	if pt.Timeout || blocks == nil || e.notes(blocks) > code.MaxNotes {
+	if pt.Timeout || blocks == nil || e.notes(blocks) > code.MaxNotes ||
+		e.Accesses && e.untracked(pt) {
 		e.left = true
 		f.I32(code.IsLeft)
 		return
@@ -280,6 +283,7 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	x.Set(x.at)
 	x.I64(0)
 	x.Set(x.changed)
+	x.begin()
 	x.loads()
 	x.over = f.Block()
 	x.blocked = f.Block()
@@ -287,6 +291,9 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 		x.block(blocks, i, jump)
 	})
 	f.End()
+	if e.Accesses {
+		e.Looked(f)
+	}
 	if pt.Thread.Observer { // it has looked, and the invariant holds
 		e.Tell(f, func() { x.I32(int32(number)) })
 	} else if !sabotage.Is("code/blocked") {
@@ -688,6 +695,7 @@ func (x *fn) exit(to int32) {
 			x.Call(x.e.rotation(r))
 		}
 	}
+	x.moved()
 	alt := x.alt
 	if x.pt.Retry { // the first that is enabled is 0
 		alt = x.temp()
@@ -783,7 +791,9 @@ func (x *fn) instr(in *compile.Instr) {
 		x.set(in.A)
 	case compile.OpStore:
 		t := x.temp64()
-		x.write(x.loc(in.A), x.held(in.B, t))
+		l, v := x.loc(in.A), x.held(in.B, t)
+		x.stores(l, in.B, v)
+		x.put(l, v)
 		x.done64(t)
 	case compile.OpBump:
 		x.bump(in)
@@ -1158,8 +1168,14 @@ func (x *fn) number(l loc) {
 	}
 }
 
-// read pushes the value of a location.
+// read pushes the value of a location, which the step reads.
 func (x *fn) read(l loc) {
+	x.touch(l, code.Flags(false, 0, 0))
+	x.value(l)
+}
+
+// value pushes the value of a location.
+func (x *fn) value(l loc) {
 	if l.certain {
 		x.Load(x.cur, x.e.location(l.n))
 		return
@@ -1196,8 +1212,14 @@ func (x *fn) storeElement(e *code.Element, v wasm.Local) {
 	x.done(w, s)
 }
 
-// write stores a local in a location.
+// write stores a local in a location, which the step writes.
 func (x *fn) write(l loc, v wasm.Local) {
+	x.touch(l, code.Flags(true, 0, 0))
+	x.put(l, v)
+}
+
+// put stores a local in a location.
+func (x *fn) put(l loc, v wasm.Local) {
 	if l.certain {
 		d := x.e.location(l.n)
 		x.Store(x.cur, d, v)
@@ -1349,7 +1371,7 @@ func (x *fn) bump(in *compile.Instr) {
 		return
 	}
 	l, v := x.loc(in.B), x.temp64()
-	x.read(l)
+	x.value(l)
 	x.get(in.C)
 	if in.D != 0 {
 		x.Op(wasm.I64Sub)
@@ -1358,7 +1380,8 @@ func (x *fn) bump(in *compile.Instr) {
 	}
 	x.ranged(t)
 	x.Set(v)
-	x.write(l, v)
+	x.adds(l, v, t.Min, t.Max)
+	x.put(l, v)
 	x.done64(v)
 }
 
@@ -1587,6 +1610,7 @@ func (x *fn) peek(in *compile.Instr) {
 	pk := &x.e.p.Peeks[in.T]
 	w := &pk.Thread.Watched[pk.Watch]
 	x.took(int32(x.e.p.Cover.Peeks) + in.T)
+	x.touch(loc{certain: true, n: int(x.e.p.Loc(t, 2+pk.Watch))}, code.Flags(false, 0, 0))
 	table := make([]int32, len(x.e.p.Points)+1)
 	for i, is := range w.Points {
 		if is {
@@ -1658,6 +1682,19 @@ func (x *fn) sync(in *compile.Instr) {
 		x.BrIf(x.trouble)
 		x.write(l, v)
 	}
+	// add is bump as an addition.
+	add := func(l loc, d func(), most int64) {
+		x.value(l)
+		d()
+		x.Op(wasm.I64Add)
+		x.Tee(v)
+		x.I64(most)
+		x.Op(wasm.I64GtU)
+		x.BrIf(x.trouble)
+		x.adds(l, v, 0, most)
+		x.put(l, v)
+	}
+	read := code.Flags(false, 0, 0)
 	number := func(n int64) func() { return func() { x.I64(n) } }
 	switch in.Op {
 	case compile.OpLock:
@@ -1667,13 +1704,18 @@ func (x *fn) sync(in *compile.Instr) {
 		must(l, me, x.trouble)
 		put(l, zero)
 	case compile.OpUp:
-		bump(l, number(1), maxSemaphore)
+		add(l, number(1), maxSemaphore)
 	case compile.OpDown:
-		x.read(l)
+		x.value(l)
 		x.Op(wasm.I64Eqz)
-		x.BrIf(x.blocked)
-		bump(l, number(-1), maxSemaphore)
+		x.If()
+		x.touch(l, read)
+		x.Br(x.blocked)
+		x.End()
+		add(l, number(-1), maxSemaphore)
 	case compile.OpWLock:
+		x.touch(l, read)
+		x.touch(l.and(rwReaders), read)
 		must(l, zero, x.blocked)
 		must(l.and(rwReaders), zero, x.blocked)
 		put(l, me)
@@ -1683,21 +1725,21 @@ func (x *fn) sync(in *compile.Instr) {
 	case compile.OpRUnlock:
 		bump(l.and(rwReaders), number(-1), maxReaders)
 	case compile.OpGroupAdd:
-		x.read(l)
-		x.get(in.C)
-		x.Op(wasm.I64Add)
-		x.Tee(v)
-		x.I64(maxGroup)
-		x.Op(wasm.I64GtU)
-		x.BrIf(x.trouble)
-		x.write(l, v)
+		add(l, func() { x.get(in.C) }, maxGroup)
 	case compile.OpGroupWait:
-		must(l, zero, x.blocked)
+		x.value(l)
+		x.Op(wasm.I64Eqz)
+		x.If()
+		x.touch(l, read)
+		x.Else()
+		x.waits(l)
+		x.Br(x.blocked)
+		x.End()
 	case compile.OpTryLock, compile.OpTryWLock, compile.OpTryRLock:
 		free := x.temp64()
 		x.read(l)
 		x.Op(wasm.I64Eqz)
-		if in.Op == compile.OpTryWLock {
+		if in.Op == compile.OpTryWLock { // both are read, as by the machine
 			x.read(l.and(rwReaders))
 			x.Op(wasm.I64Eqz, wasm.I32And)
 		}
@@ -1821,6 +1863,7 @@ func (x *fn) loadOf(c *compile.Chan, slot wasm.Local, leaf int) {
 		return
 	}
 	k, e := x.slotOf(c, slot, leaf)
+	x.touchAt(k, code.Flags(false, 0, 0))
 	x.loadElement(&e)
 	x.done(k)
 }
@@ -1831,6 +1874,7 @@ func (x *fn) storeOf(c *compile.Chan, slot wasm.Local, leaf int, v wasm.Local) {
 		return
 	}
 	k, e := x.slotOf(c, slot, leaf)
+	x.touchAt(k, code.Flags(true, 0, 0))
 	x.storeElement(&e, v)
 	x.done(k)
 }
@@ -1878,7 +1922,16 @@ func (x *fn) ready(c *compile.SelectCase) {
 			x.loadOf(ch, slot, -1)
 			x.I64(0)
 			x.Op(wasm.I64Ne)
+			x.IfValue(wasm.I32)
+			x.I32(1)
+			x.Else()
+			x.closed(ch)
+			x.End()
 		default:
+			x.closed(ch)
+			x.IfValue(wasm.I32)
+			x.I32(1)
+			x.Else()
 			x.placeOf(ch, 1)
 			x.Set(slot)
 			x.loadOf(ch, slot, -1)
@@ -1887,9 +1940,8 @@ func (x *fn) ready(c *compile.SelectCase) {
 				x.Op(wasm.Drop)
 				x.I32(1)
 			}
+			x.End()
 		}
-		x.closed(ch)
-		x.Op(wasm.I32Or)
 		x.Set(v)
 	}, func() {
 		x.I32(0)
@@ -2007,7 +2059,7 @@ func (x *fn) fire(c *compile.SelectCase) {
 		for i := range ch.Leaves {
 			if i < len(c.Vals) {
 				if from {
-					x.loadOf(ch, slot, i)
+					x.loadOf(ch, slot, i) // the write that follows makes it one
 				} else {
 					x.I64(0)
 				}

@@ -8,7 +8,10 @@ import (
 var _ system.Expanding = (*Machine)(nil)
 
 // Compiled implements system.Expanding.
-func (m *Machine) Compiled() (*system.Code, bool) {
+func (m *Machine) Compiled(accesses bool) (*system.Code, bool) {
+	if accesses {
+		return nil, true
+	}
 	c, gone := m.sys.code.Get(func() *code.Program { return emit(m.sys) })
 	if c == nil {
 		return nil, gone
@@ -17,5 +20,5 @@ func (m *Machine) Compiled() (*system.Code, bool) {
 	if err != nil {
 		return nil, true
 	}
-	return &system.Code{Expand: x.Expand, Next: x.Next}, false
+	return &system.Code{Expand: x.Expand, Next: x.Next, Ahead: x.Limits()}, false
 }

@@ -120,7 +120,7 @@ func systemOf(seed uint64) *System {
 
 // compareCode compares the machine code of a model with the machine.
 func compareCode(seed uint64) (systemtest.Compared, error) {
-	return systemtest.Expand(func() system.System { return systemOf(seed) }, 300)
+	return systemtest.Expand(func() system.System { return systemOf(seed) }, 300, false)
 }
 
 // TestCompiled compares machine code and machine on generated models.

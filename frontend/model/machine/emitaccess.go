@@ -1,0 +1,214 @@
+package machine
+
+import (
+	"cpor/frontend/code"
+	"cpor/frontend/code/wasm"
+	"cpor/frontend/model/compile"
+	"cpor/system"
+	"cpor/testkit/sabotage"
+)
+
+// Code that tells accesses notes them where the machine does, so what each instruction does to
+// locations stands twice: in the machine, and in the emitter. Left to the machine are transitions
+// in which an alternative may block, because each alternative then reads what any of them
+// touches, and those of threads that properties look into.
+
+// untracked reports whether the steps from a point are left to the machine if accesses are told.
+func (e *emitter) untracked(pt *compile.Point) bool {
+	return pt.Retry || e.p.Observed && len(pt.Thread.Watched) > 0
+}
+
+// begin begins the accesses of an alternative.
+func (x *fn) begin() {
+	if !x.e.Accesses {
+		return
+	}
+	x.e.Begin(x.Func)
+	if x.e.sys.dynamic {
+		x.mine(0, code.Flags(false, 0, 0))
+	}
+}
+
+// moved ends the accesses of a step that is not blocked.
+func (x *fn) moved() {
+	if x.e.Accesses && x.e.p.Place > 0 {
+		x.mine(x.e.p.Place, code.Flags(true, 0, 0))
+	}
+}
+
+// mine notes an access to the thread's own location k ([compile.Program.Loc]).
+func (x *fn) mine(k int, flags int64) {
+	x.Get(self)
+	x.I32(int32(x.e.p.PerThread))
+	x.Op(wasm.I32Mul)
+	x.I32(int32(x.e.p.Loc(0, k)))
+	x.Op(wasm.I32Add)
+	x.I64(flags)
+	x.e.Access(x.Func)
+}
+
+// touch notes an access to a location.
+func (x *fn) touch(l loc, flags int64) {
+	if x.e.Accesses && !(sabotage.Is("code/read") && flags == code.Flags(false, 0, 0)) {
+		x.touches(l, func() { x.I64(flags) })
+	}
+}
+
+// touches notes an access with the flags that are pushed.
+func (x *fn) touches(l loc, flags func()) {
+	if sabotage.Is("code/object") && l.n > 0 {
+		l.n--
+	}
+	if l.certain {
+		x.I32(int32(l.n))
+	} else {
+		x.number(l)
+		if sabotage.Is("code/location") {
+			x.Op(wasm.Drop)
+			x.I32(int32(l.plus))
+		}
+	}
+	flags()
+	x.e.Access(x.Func)
+}
+
+// touchAt notes an access to the location whose number is in a local.
+func (x *fn) touchAt(k wasm.Local, flags int64) {
+	if x.e.Accesses && !sabotage.Is("code/slot") {
+		x.Get(k)
+		x.I64(flags)
+		x.e.Access(x.Func)
+	}
+}
+
+// stores notes that a register, whose value is in a local, is stored in a location.
+func (x *fn) stores(l loc, r int32, v wasm.Local) {
+	if !x.e.Accesses {
+		return
+	}
+	least, most := int64(-1), int64(0)
+	for system.Store(least) == 0 { // the numbers that have an operation
+		least++
+	}
+	for most = least; system.Store(most+1) != 0; {
+		most++
+	}
+	if n, ok := x.constant(r); ok {
+		op, room := system.Store(n), uint16(0)
+		if op != 0 {
+			room = system.Unlimited
+		}
+		x.touch(l, code.Flags(true, op, room))
+		return
+	}
+	op, room := x.temp64(), x.temp64()
+	x.I64(0)
+	x.Set(op)
+	x.I64(0)
+	x.Set(room)
+	x.Get(v)
+	x.I64(least)
+	x.Op(wasm.I64Sub)
+	x.I64(most - least)
+	x.Op(wasm.I64LeU)
+	x.If()
+	x.Get(v)
+	x.I64(int64(system.Store(least)) - least)
+	x.Op(wasm.I64Add)
+	x.Set(op)
+	x.I64(system.Unlimited)
+	x.Set(room)
+	x.End()
+	x.touches(l, func() { code.FlagsOf(x.Func, true, op, room) })
+	x.done64(op, room)
+}
+
+// adds notes that a location, which stays from lo to hi, gets a value that is in a local by an
+// addition ([Machine.bump]).
+func (x *fn) adds(l loc, v wasm.Local, lo, hi int64) {
+	if !x.e.Accesses {
+		return
+	}
+	d, op, room := x.temp64(), x.temp64(), x.temp64()
+	x.Get(v)
+	x.value(l)
+	x.Op(wasm.I64Sub)
+	x.Set(d)
+	x.addition(d, op)
+	x.Get(d)
+	x.I64(0)
+	x.Op(wasm.I64LtS)
+	x.If()
+	x.Get(v)
+	x.I64(lo)
+	x.Op(wasm.I64Sub)
+	x.Set(room)
+	x.Else()
+	x.I64(hi)
+	x.Get(v)
+	x.Op(wasm.I64Sub)
+	x.Set(room)
+	x.End()
+	x.bounded(op, room)
+	x.touches(l, func() { code.FlagsOf(x.Func, true, op, room) })
+	x.done64(d, op, room)
+}
+
+// waits notes that a thread waits until additions have brought a location to 0.
+func (x *fn) waits(l loc) {
+	if !x.e.Accesses {
+		return
+	}
+	op, room := x.temp64(), x.temp64()
+	x.I64(int64(system.Addition(-1)))
+	x.Set(op)
+	x.value(l)
+	x.I64(1)
+	x.Op(wasm.I64Sub)
+	x.Set(room)
+	x.bounded(op, room)
+	x.touches(l, func() { code.FlagsOf(x.Func, false, op, room) })
+	x.done64(op, room)
+}
+
+// addition sets op to [system.Addition] of a local.
+func (x *fn) addition(d, op wasm.Local) {
+	most := int64(1)
+	for system.Addition(most+1) != 0 {
+		most++
+	}
+	x.I64(0)
+	x.Set(op)
+	x.Get(d)
+	x.I64(most)
+	x.Op(wasm.I64Add)
+	x.I64(2 * most)
+	x.Op(wasm.I64LeU)
+	x.Get(d)
+	x.I64(0)
+	x.Op(wasm.I64Ne, wasm.I32And)
+	x.If()
+	x.Get(d)
+	x.I64(int64(system.Addition(1)) - 1)
+	x.Op(wasm.I64Add)
+	x.Set(op)
+	x.End()
+}
+
+// bounded makes [system.Room] of a local, 0 if there is no operation.
+func (x *fn) bounded(op, room wasm.Local) {
+	most := int64(system.Unlimited - 1)
+	if sabotage.Is("code/room") {
+		most = 0
+	}
+	x.Get(room)
+	x.I64(most)
+	x.Get(room)
+	x.I64(most)
+	x.Op(wasm.I64LtU, wasm.Select)
+	x.I64(0)
+	x.Get(op)
+	x.I64(0)
+	x.Op(wasm.I64Ne, wasm.Select)
+	x.Set(room)
+}
