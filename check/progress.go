@@ -54,7 +54,7 @@ func (p property) String() string {
 	return []string{"check.Linearizable", "check.LockFree", "check.ObstructionFree"}[p]
 }
 
-// planned is the plan of a call of Linearizable and the like.
+// planned is the plan of a call of Linearizable and the like, before it is ready.
 func planned[T any](t *testing.T, is property, new func() T, options []Option) *plan {
 	t.Helper()
 	p := &plan{is: is, what: reflect.TypeFor[T](), make: func() reflect.Value {
@@ -63,10 +63,15 @@ func planned[T any](t *testing.T, is property, new func() T, options []Option) *
 	for _, o := range options {
 		o.apply(p)
 	}
+	return p
+}
+
+// ready completes a plan that is needed. It ends the test if something is wrong with it.
+func (p *plan) ready(t *testing.T) {
+	t.Helper()
 	if err := p.complete(); err != "" {
 		t.Fatalf("%s: %s", p.is, err)
 	}
-	return p
 }
 
 // fitsProperty returns what was said that the property does not use.

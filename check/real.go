@@ -14,6 +14,7 @@ import (
 // sampled, except for LockFree and ObstructionFree: nothing here can suspend a goroutine.
 func linearizable(t *testing.T, p *plan) {
 	t.Helper()
+	p.ready(t)
 	if p.config.Timeout == 0 {
 		p.config.Timeout = manyTests
 	}

@@ -1,373 +1,175 @@
 package scenario_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	"cpor/engine"
+	"cpor/engine/stateless"
 	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/machine"
+	"cpor/system"
 	"cpor/testkit/sample"
 )
 
-// The kinds of operations of testdata/types.
-const (
-	locked = iota
-	compared
-	torn
-	twice
-	looksAgain
-	noWakeup
-	noLoop
-)
-
-// operation is an operation of testdata/types.
-type operation int
-
-func (o operation) kind() int { return int(o) / 1000 }
-
-// waits reports whether the operation waits in a state.
-func (o operation) waits(s int8) bool { return o.digit(s) == 9 }
-
-func (o operation) digit(s int8) int8 {
-	return int8(int(o) / []int{1, 10, 100}[s] % 10)
-}
-
-// after returns what the operation does in a state if it does not wait.
-func (o operation) after(s int8) (next, result int8) {
-	if d := o.digit(s); d != 9 {
-		return d / 3, d % 3
-	}
-	return s, 0
-}
-
-// calls is a scenario: the operations of each goroutine.
-type calls [][]operation
-
-// The places of a goroutine in a call.
-const (
-	notBegun = iota
-	begun    // a kind of its own steps follows
-	looked
-	mustSleep
-	asleep
-	woken
-	acts
-	wakes
-	unlocks
-	again
-	looks
-	leaves
-	between
-	ended
-)
-
-// instant is where an execution is.
-type instant struct {
-	s      int8 // the state
-	holder int8 // of the lock, 1 for goroutine 0; 0: nobody
-	call   [3]int8
-	place  [3]int8
-	acc    [3]int8 // what it has read
-	result [3]int8 // of the call
-	late   [3]bool // it has waited
-	// of call i of goroutine g, at 2*g+i
-	results [6]int8
-	seen    [6][3]int8
-}
-
-// violated explores all interleavings of beginnings, single accesses and ends of calls. It
-// reports whether no order explains what one of them returns, or who waits in the end.
-func (c calls) violated() bool {
-	visited := map[instant]bool{}
-	var explore func(x instant) bool
-	explore = func(x instant) bool {
-		if visited[x] {
-			return false
+// TestTypes explores scenarios of random types: generated operations on data that locks, channels
+// or pointers guard, most with a fault, or on what needs no guard. The specification is generated,
+// too, or the type itself. It compares how a scenario can fail with all interleavings.
+func TestTypes(t *testing.T) {
+	n := sample.Of(20, 40, 1000)
+	const batch, together = 1000, 20
+	var counts [16]int
+	histories, executions := 0, uint64(0)
+	for seed := range uint64((n + batch - 1) / batch) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		var list []*generatedType
+		for range min(batch, n) {
+			list = append(list, newType(r))
 		}
-		visited[x] = true
-		stuck := true
-		for g := range c {
-			y := x
-			if int(x.call[g]) < len(c[g]) && c.step(&y, g) {
-				stuck = false
-				if explore(y) {
-					return true
+		c := generated(t, list, together)
+		for first := 0; first < len(list); first += together {
+			part := list[first:min(first+together, len(list))]
+			name := fmt.Sprintf("TestTypes%d", first/together)
+			p, err := c.Test(name, gosrc.Explore{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var usages []usage
+			var texts []string
+			for i, typ := range part {
+				u := newUsage(r, typ)
+				usages, texts = append(usages, u), append(texts, u.text(i))
+			}
+			got, n := failing(t, p, texts)
+			executions += n
+			for i, typ := range part {
+				want, ends := judged(typ, usages[i])
+				counts[want]++
+				histories += ends
+				if agree(got[i], want) {
+					continue
 				}
+				var text strings.Builder
+				typ.source(&text, i)
+				typ.plan(&text, i)
+				t.Errorf("seed %d, %s: fails in ways %04b, but all interleavings in ways %04b\n%s",
+					seed, texts[i], got[i], want, text.String())
 			}
 		}
-		return stuck && !c.explained(&x, 0, [3]int8{})
+		if done := (seed + 1) * batch; done%5000 == 0 {
+			t.Logf("%d types, by how they fail: %d", done, counts)
+		}
 	}
-	return explore(instant{})
+	t.Logf("%d types, by how they fail: %d, %d executions, %d ends of all interleavings", n, counts,
+		executions, histories)
+	if wrong := n - counts[0]; n >= 1000 && wrong < n/20 || wrong > n/2 {
+		t.Errorf("%d of %d types are wrong: they should be mixed", wrong, n)
+	}
 }
 
-// step takes a step of a goroutine; it returns false if the goroutine cannot move.
-func (c calls) step(x *instant, g int) bool {
-	o := c[g][x.call[g]]
-	at := 2*g + int(x.call[g])
-	place := &x.place[g]
-	switch *place {
-	case notBegun:
-		x.seen[at] = x.call
-		x.late[g] = false
-		*place = begun
-	case ended:
-		x.results[at] = x.result[g]
-		x.call[g]++
-		*place, x.acc[g], x.result[g] = notBegun, 0, 0
-	case begun, woken, again, between:
-		return c.enter(x, g, o)
-	case looked:
-		x.acc[g] = x.s
-		*place = acts
-		switch {
-		case o.kind() == twice:
-			*place = leaves
-		case o.waits(x.s) && !(x.late[g] && o.kind() == noLoop):
-			*place = mustSleep
+// agree reports whether a scenario fails as it should. Behind a data race, a panic, or a call that
+// is stuck while others may wait, an execution may fail in other ways, too.
+func agree(got, want failures) bool {
+	return got == want || got != 0 && want&raced != 0 || got&want&panicked != 0 ||
+		got&want&stuck != 0 && got == want|notLinear
+}
+
+// generated compiles a package of types, with some of them in each test.
+func generated(t *testing.T, list []*generatedType, together int) *gosrc.Compiled {
+	t.Helper()
+	var types, tests strings.Builder
+	types.WriteString("package types\n\n")
+	tests.WriteString("package types\n\nimport (\n\"testing\"\n\n\"cpor/check\"\n)\n\n")
+	for i, typ := range list {
+		if i%together == 0 {
+			fmt.Fprintf(&tests, "func TestTypes%d(t *testing.T) {\n", i/together)
 		}
-	case mustSleep:
-		x.holder, *place = 0, asleep
-	case asleep:
-		return false
-	case acts:
-		next, result := o.after(x.acc[g])
-		switch {
-		case o.kind() == compared && x.s != x.acc[g]:
-			*place = begun
-			return true
-		case o.kind() <= torn && o.kind() != locked:
-			*place = ended
+		typ.source(&types, i)
+		typ.plan(&tests, i)
+		if i%together == together-1 || i == len(list)-1 {
+			tests.WriteString("}\n\n")
+		}
+	}
+	dir, err := filepath.Abs(filepath.Join("testdata", "types"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Tests: true, Dir: dir,
+		Overlay: map[string][]byte{filepath.Join(dir, "generated.go"): []byte(types.String()),
+			filepath.Join(dir, "generated_test.go"): []byte(tests.String())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errs := pkgs[0].Errors; len(errs) > 0 {
+		t.Fatal(errors.Join(errs...))
+	}
+	c, err := pkgs[0].Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// failing explores scenarios, and returns how each of them fails.
+func failing(t *testing.T, p *gosrc.Program, texts []string) (got []failures, executions uint64) {
+	t.Helper()
+	s := &watched{System: p.WithScenarios(texts).System, found: make([]failures, len(texts))}
+	out, err := stateless.Run(t.Context(), s, stateless.Options{Options: engine.Options{All: true,
+		KeepTraces: true, Workers: 1, MaxViolations: 1 << 20}, Reduction: stateless.DPOR})
+	if err != nil || out.Verdict == engine.Incomplete {
+		t.Fatal(out.Reason, err)
+	}
+	for _, f := range out.Violations {
+		s.note(f.Trace.Initial, f.Violation)
+	}
+	return s.found, out.Executions
+}
+
+// watched is a system that notes how its scenarios fail.
+type watched struct {
+	system.System
+	mu    sync.Mutex
+	found []failures
+}
+
+func (s *watched) note(scenario int, v *system.Violation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ; v != nil; v = v.Also {
+		switch m := v.Message; {
+		case strings.Contains(m, "is not linearizable"):
+			s.found[scenario] |= notLinear
+		case strings.Contains(m, "data race"):
+			s.found[scenario] |= raced
+		case v.Kind == system.Deadlock:
+			s.found[scenario] |= stuck
 		default:
-			*place = wakes
+			s.found[scenario] |= panicked
 		}
-		x.s, x.result[g] = next, result
-	case wakes:
-		for h := range x.place {
-			if o.kind() != noWakeup && x.place[h] == asleep {
-				x.place[h] = woken
-			}
-		}
-		*place = unlocks
-	case unlocks:
-		x.holder, *place = 0, ended
-		if o.kind() == looksAgain {
-			*place = again
-		}
-	case looks:
-		if next, _ := o.after(x.acc[g]); x.s != next {
-			x.result[g] = (x.result[g] + 1) % 3
-		}
-		x.holder, *place = 0, ended
-	case leaves:
-		x.holder, *place = 0, between
 	}
-	return true
 }
 
-// enter takes the lock, or the first step of an operation without it.
-func (c calls) enter(x *instant, g int, o operation) bool {
-	place := &x.place[g]
-	if k := o.kind(); k == compared || k == torn {
-		x.acc[g], *place = x.s, acts
-		return true
-	}
-	if x.holder != 0 {
-		return false
-	}
-	x.holder = int8(g + 1)
-	switch *place {
-	case begun:
-		*place = looked
-	case woken:
-		x.late[g] = true
-		*place = looked
-	case again:
-		*place = looks
-	case between:
-		*place = acts
-	}
-	return true
+// Capabilities are those of the program.
+func (s *watched) Capabilities() system.Capabilities { return s.System.Capabilities() }
+
+func (s *watched) NewMachine() system.Machine {
+	return &watchedMachine{s.System.NewMachine().(*machine.Machine), s}
 }
 
-// explained reports whether the calls that are left can come one after the other.
-func (c calls) explained(x *instant, s int8, done [3]int8) bool {
-	left, pending := false, false
-	for g, list := range c {
-		if done[g] == x.call[g] {
-			pending = pending || int(x.call[g]) < len(list)
-			continue
-		}
-		left = true
-		o, at := list[done[g]], 2*g+int(done[g])
-		first := !o.waits(s)
-		for h, n := range x.seen[at] {
-			first = first && n <= done[h]
-		}
-		if !first {
-			continue
-		}
-		next := done
-		next[g]++
-		if s, result := o.after(s); result == x.results[at] && c.explained(x, s, next) {
-			return true
-		}
-	}
-	if left {
-		return false
-	}
-	for g, list := range c {
-		if int(x.call[g]) < len(list) && !list[x.call[g]].waits(s) {
-			return false
-		}
-	}
-	return pending || s == x.s
+type watchedMachine struct {
+	*machine.Machine
+	s *watched
 }
 
-// generated is a pool of operations: quick ones, then those that wait in some state.
-type generated struct {
-	r   *rand.Rand
-	all []operation
-	// by kind
-	quick, waiting [noLoop + 1][]int
-}
-
-// poolOf generates operations of all kinds.
-func poolOf(r *rand.Rand) *generated {
-	p := &generated{r: r}
-	table := func(waits bool) operation {
-		code, at := 0, r.IntN(3)
-		for i := range 3 {
-			d := r.IntN(9)
-			if waits && (i == at || r.IntN(4) == 0) {
-				d = 9
-			}
-			code = 10*code + d
-		}
-		return operation(code)
-	}
-	for kind := range noLoop + 1 {
-		n := 2
-		if kind <= compared {
-			n = 6
-		}
-		for range n {
-			p.quick[kind] = append(p.quick[kind], len(p.all))
-			p.all = append(p.all, operation(1000*kind)+table(false))
-		}
-	}
-	for kind := range noLoop + 1 {
-		for n := 0; kind != compared && n < max(2, 6-6*kind); n++ {
-			p.waiting[kind] = append(p.waiting[kind], len(p.all))
-			p.all = append(p.all, operation(1000*kind)+table(true))
-		}
-	}
-	return p
-}
-
-// args are the arguments of the program with these operations.
-func (p *generated) args() (out []string) {
-	for i, o := range p.all {
-		if i == p.waiting[locked][0] {
-			out = append(out, "--")
-		}
-		out = append(out, strconv.Itoa(int(o)))
+func (m *watchedMachine) Step(t int, alt uint64) system.Outcome {
+	out := m.Machine.Step(t, alt)
+	if out.Violation != nil {
+		m.s.note(m.Scenario(), out.Violation)
 	}
 	return out
-}
-
-// typ draws a type of three operations: a right one, or one with a fault in one of them.
-func (p *generated) typ() (ops []int) {
-	r := p.r
-	of := func(kinds [noLoop + 1][]int, kind int) int {
-		return kinds[kind][r.IntN(len(kinds[kind]))]
-	}
-	any := func(kind int) int {
-		if r.IntN(2) == 0 {
-			return of(p.waiting, kind)
-		}
-		return of(p.quick, kind)
-	}
-	if r.IntN(6) == 0 {
-		for range 3 {
-			ops = append(ops, of(p.quick, compared))
-		}
-		return ops
-	}
-	ops = []int{any(locked), any(locked), any(locked)}
-	switch r.IntN(3) {
-	case 0:
-		ops[0] = any(torn + r.IntN(noLoop+1-torn))
-	case 1:
-		ops[0] = of(p.quick, compared+r.IntN(2))
-	}
-	return ops
-}
-
-// scenario draws a scenario of a type, as package scenario writes it.
-func (p *generated) scenario() (calls, string) {
-	ops := p.typ()
-	goroutines, each := 2, 1+p.r.IntN(2)
-	if each == 1 {
-		goroutines += p.r.IntN(2)
-	}
-	c := make(calls, goroutines)
-	text := "0:"
-	for g := range c {
-		text += "/"
-		for range each {
-			k := ops[p.r.IntN(len(ops))]
-			c[g] = append(c[g], p.all[k])
-			text += " " + strconv.Itoa(k)
-		}
-	}
-	return c, text
-}
-
-// TestTypes explores scenarios of random types: a generated specification, in which calls may have
-// to wait, and an implementation, most with a fault. It compares with all interleavings.
-func TestTypes(t *testing.T) {
-	_, c := compiled(t, "types")
-	n, wrong, waited := sample.Of(10, 30, 1000), 0, 0
-	const batch = 500
-	for seed := range uint64((n + batch - 1) / batch) {
-		p := poolOf(rand.New(rand.NewPCG(seed, 3)))
-		prog, err := c.Test("TestTypes", gosrc.Explore{Args: p.args()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var right, faulty []string
-		for range min(batch, n) {
-			s, text := p.scenario()
-			if strings.Contains(fmt.Sprint(s), "9") {
-				waited++
-			}
-			if s.violated() {
-				faulty = append(faulty, text)
-			} else {
-				right = append(right, text)
-			}
-		}
-		wrong += len(faulty)
-		if v := search(t, prog, right...); v != nil {
-			t.Fatalf("seed %d, %s of %v: %s, but an order explains each interleaving", seed,
-				right[v.Trace.Initial], p.all, v.Violation.Message)
-		}
-		for _, text := range faulty {
-			if v := search(t, prog, text); v == nil || !strings.Contains(v.Violation.Message,
-				"is not linearizable") {
-				t.Fatalf("seed %d, %s of %v: %+v, but no order explains all interleavings", seed,
-					text, p.all, v)
-			}
-		}
-		if done := (seed + 1) * batch; done%10000 == 0 {
-			t.Logf("%d scenarios, %d of them wrong", done, wrong)
-		}
-	}
-	if wrong < n/10 || wrong > n*9/10 || waited < n/10 {
-		t.Errorf("%d of %d scenarios are wrong, %d can wait: they should be mixed", wrong, n,
-			waited)
-	}
-	t.Logf("%d of %d scenarios are wrong, %d can wait", wrong, n, waited)
 }

@@ -1,113 +1,85 @@
-// Package types has a type whose operations are generated, with what they should do: TestTypes of
-// package scenario compares what is found out about it with all interleavings.
+// Package types has what the generated types of TestTypes share.
 package types
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// T is a state, 0 to 2. Some operations use it under the lock only.
-type T struct {
-	mu      sync.Mutex
-	changed sync.Cond
-	s       atomic.Int64
+// data is what a type guards.
+type data struct {
+	x int
+	m map[int]int
+	l []int
 }
 
-func New() *T {
-	t := new(T)
-	t.changed.L = &t.mu
-	return t
+func (d *data) clone() *data {
+	return &data{d.x, maps.Clone(d.m), slices.Clone(d.l)}
 }
 
-// An operation is a number: its kind, and a digit for each state. 9 means that it waits there;
-// otherwise the digit is the next state times 3, plus the result.
-const (
-	locked     = iota // right, also with waits
-	compared          // right among its like
-	torn              // reads and writes without the lock
-	twice             // looks and acts in two critical sections
-	looksAgain        // has its result from a second look
-	noWakeup          // does not wake those that wait for another state
-	noLoop            // does not look again when it is woken
-)
+// base is everything that the data can be guarded with, and what needs no guard.
+type base struct {
+	mu    sync.Mutex
+	other sync.Mutex
+	cond  *sync.Cond
+	rw    sync.RWMutex
+	sem   chan struct{}
+	token chan *data
+	p     atomic.Pointer[data]
+	d     data
 
-func digit(code int, s int64) int64 {
-	for ; s > 0; s-- {
-		code /= 10
+	a, b atomic.Int64
+	sm   sync.Map
+	ch   chan int
+}
+
+// ready makes what is not ready to use.
+func (b *base) ready() {
+	b.d.m = map[int]int{}
+	b.cond = sync.NewCond(&b.mu)
+	b.sem = make(chan struct{}, 1)
+	b.token = make(chan *data, 1)
+	b.token <- &b.d
+	b.p.Store(&b.d)
+	b.ch = make(chan int, 1)
+}
+
+// with calls f with the lock held.
+func (b *base) with(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f()
+}
+
+// number writes what the calls in the end can see as one number, as these compare quickly.
+func (d *data) number() int {
+	n := 0
+	for _, v := range d.l {
+		n = 4*n + v + 1
 	}
-	return int64(code % 10)
-}
-
-// after returns what an operation does in a state if it does not wait.
-func after(code int, s int64) (next, result int64) {
-	d := digit(code, s)
-	if d == 9 {
-		return s, 0
-	}
-	return d / 3, d % 3
-}
-
-// Run executes an operation.
-func (t *T) Run(code int) int64 {
-	switch code / 1000 {
-	case compared:
-		for {
-			s := t.s.Load()
-			if next, result := after(code, s); t.s.CompareAndSwap(s, next) {
-				return result
-			}
-		}
-	case torn:
-		next, result := after(code, t.s.Load())
-		t.s.Store(next)
-		return result
-	case twice:
-		t.mu.Lock()
-		next, result := after(code, t.s.Load())
-		t.mu.Unlock()
-		t.mu.Lock()
-		t.s.Store(next)
-		t.changed.Broadcast()
-		t.mu.Unlock()
-		return result
-	}
-	t.mu.Lock()
-	s := t.s.Load()
-	for digit(code, s) == 9 {
-		t.changed.Wait()
-		s = t.s.Load()
-		if code/1000 == noLoop {
-			break
+	n = 4*n + d.x
+	for k := 1; k <= 2; k++ {
+		n *= 4
+		if v, ok := d.m[k]; ok {
+			n += v + 1
 		}
 	}
-	next, result := after(code, s)
-	t.s.Store(next)
-	if code/1000 != noWakeup {
-		t.changed.Broadcast()
-	}
-	t.mu.Unlock()
-	if code/1000 == looksAgain {
-		t.mu.Lock()
-		if t.s.Load() != next {
-			result = (result + 1) % 3
-		}
-		t.mu.Unlock()
-	}
-	return result
+	return n
 }
 
-// Get returns the state.
-func (t *T) Get() int64 { return t.s.Load() }
-
-// Spec is the specification.
-type Spec struct{ s int64 }
-
-func (m *Spec) Run(code int) int64 {
-	if digit(code, m.s) == 9 {
-		select {}
+// State is everything that can be seen. Nobody else uses the value then.
+func (b *base) State() int {
+	n := b.p.Load().number()
+	n = 256*n + int(b.a.Load())
+	n = 64*n + int(b.b.Load())
+	n = 2*n + len(b.ch)
+	for k := 1; k <= 2; k++ {
+		n *= 64
+		if v, ok := b.sm.Load(k); ok {
+			n += v.(int) + 1
+		}
 	}
-	next, result := after(code, m.s)
-	m.s = next
-	return result
+	return n
 }
