@@ -42,6 +42,8 @@ type Document struct {
 	Loop int `json:"loop"`
 	// Cut is the row before which a global state of a recorded run lies; -1: none.
 	Cut int `json:"cut"`
+	// Parting is where a recorded run and a model part, at Cut; nil for none.
+	Parting *Parting `json:"parting,omitempty"`
 	// Path leads to the end of the execution; nil if nothing is known that could
 	// execute it.
 	Path *Path `json:"path"`
@@ -49,6 +51,32 @@ type Document struct {
 	Total int `json:"total"`
 
 	initial int // what a file says about the initial state
+}
+
+// Parting says what comes next in a recorded run, and what a model could do there.
+type Parting struct {
+	Next   []Coming `json:"next"`
+	Offers []Offer  `json:"offers"`
+}
+
+// Coming is an event that comes next in a recorded run, and After the texts of those that come
+// before it and are not in the cut, either.
+type Coming struct {
+	Column int      `json:"column"`
+	Row    int      `json:"row"` // -1 if it is not shown
+	Text   string   `json:"text"`
+	After  []string `json:"after"`
+}
+
+// Offer is what a thread of the model could do; Does is empty if it is blocked. Why says why the
+// run does not continue with it, or what the thread waits for.
+type Offer struct {
+	Thread string `json:"thread"`
+	Host   string `json:"host"`
+	Pos    Place  `json:"pos"`
+	Text   string `json:"text"`
+	Does   string `json:"does"`
+	Why    string `json:"why"`
 }
 
 // Row is a step.

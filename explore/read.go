@@ -93,7 +93,7 @@ type Reader struct {
 var Readers []Reader
 
 // Read reads a file that -trace FILE.json of `cpor run` or `cpor test`, -json of `cpor run`
-// or -json of `cpor detect` has written. The error says what is wrong with it.
+// or -json of `cpor detect` or `cpor conform` has written. The error says what is wrong with it.
 func Read(name string) (*Kept, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -154,7 +154,7 @@ func parse(text []byte, dir string) (*Kept, error) {
 			"-trace FILE.json instead of .itf.json")
 	}
 	return nil, errors.New("this is neither a trace (-trace FILE.json of cpor run and cpor test) " +
-		"nor a result (cpor run -json, cpor detect -json)")
+		"nor a result (cpor run -json, cpor detect -json, cpor conform -json)")
 }
 
 // Rename notes that the model's file has another name than in the file that was read.
@@ -304,6 +304,15 @@ func parseTrace(text []byte) (*Document, *traceJSON, error) {
 	}
 	return d, &j, nil
 }
+
+// ReadTrace reads an execution in the form of -trace FILE.json.
+func ReadTrace(text []byte) (*Document, error) {
+	d, _, err := parseTrace(text)
+	return d, err
+}
+
+// ParsePlace reads FILE:LINE:COL; column and line may be missing.
+func ParsePlace(s string) Place { return parsePlace(s) }
 
 // headOf returns a document without rows: what is found, and notes. It shortens a trace with too
 // many steps.

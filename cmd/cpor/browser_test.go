@@ -845,6 +845,29 @@ func TestBrowser(t *testing.T) {
 		b.size(1200, 640)
 		b.picture("closetwice")
 	})
+	t.Run("conform", func(t *testing.T) {
+		file := filepath.Join(work, "conform.json")
+		dir := filepath.Join("..", "..", "examples", "conform")
+		c := exec.Command("cpor", "conform", "-json", "lock.model", "bad.log")
+		c.Dir = dir
+		text, err := c.Output()
+		if c.ProcessState.ExitCode() != 1 {
+			t.Fatalf("cpor conform: %v", err)
+		}
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.theme("light")
+		b.waitText(".headline", "the model cannot do what the log shows")
+		b.waitCount("#parting .coming", 3, "events that come next")
+		b.waitText("#parting .offer .why", "but waits for a message in releases, which is empty")
+		b.waitText(".row.violation", "the model cannot do this")
+		b.picture("conform")
+		b.press(kb.End)
+		b.click("#tocut")
+		b.waitText(".row.current", "enters")
+	})
 	t.Run("calls", func(t *testing.T) {
 		file := filepath.Join(work, "calls.json")
 		dir := filepath.Join("..", "..", "examples", "linearizable")

@@ -1,5 +1,6 @@
-// Package view shows what `cpor detect -json` has written on the page of package explore: the
-// events of the log, those of the cut first. It enters itself among the page's readers.
+// Package view shows what `cpor detect -json` and `cpor conform -json` have written on the page of
+// package explore: the events of the log, those of the cut first. It enters itself among the page's
+// readers.
 package view
 
 import (
@@ -17,7 +18,8 @@ import (
 
 func init() {
 	explore.Readers = append(explore.Readers,
-		explore.Reader{Keys: []string{"modality", "hosts"}, Read: read})
+		explore.Reader{Keys: []string{"modality", "hosts"}, Read: read},
+		explore.Reader{Keys: []string{"followed", "cut", "logs"}, Read: readConform})
 }
 
 // result is what `cpor detect -json` prints.
@@ -43,7 +45,7 @@ func read(text []byte, dir string) (*explore.Kept, error) {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, fmt.Errorf("the result is damaged: %v", err)
 	}
-	files, err := logFiles(j.Log, dir)
+	files, err := logFiles(j.Log, "cpor detect", dir)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func read(text []byte, dir string) (*explore.Kept, error) {
 				"is not consistent in it", j.Log)
 		}
 	}
-	d := document(c, cut)
+	d, _ := document(c, cut)
 	d.Title = j.Verdict + ": " + j.Predicate
 	d.Kind, d.Message = "detect", d.Title
 	return &explore.Kept{Documents: []*explore.Document{d}, Summary: j.Log}, nil
@@ -80,7 +82,7 @@ func read(text []byte, dir string) (*explore.Kept, error) {
 
 // logFiles returns the files that a log was read from: the names stand one behind the
 // other, and may be relative to where the result stands.
-func logFiles(log, dir string) ([]string, error) {
+func logFiles(log, command, dir string) ([]string, error) {
 	for _, names := range [][]string{{log}, strings.Fields(log)} {
 		for _, base := range []string{"", dir} {
 			var files []string
@@ -98,14 +100,15 @@ func logFiles(log, dir string) ([]string, error) {
 		}
 	}
 	return nil, fmt.Errorf("the log %s, which the result is about, is not there; begin in the "+
-		"directory where cpor detect ran", log)
+		"directory where %s ran", log, command)
 }
 
 // document returns the document of a recorded run: the events in an order in which
 // they could have happened, those of the cut first, if there is one, so that the cut
-// is a straight line.
-func document(c *computation.Computation, cut computation.Cut) *explore.Document {
-	d := explore.NewDocument()
+// is a straight line. rowOf has the row of each event that is shown.
+func document(c *computation.Computation, cut computation.Cut) (d *explore.Document,
+	rowOf map[computation.Event]int) {
+	d = explore.NewDocument()
 	d.Columns = append(d.Columns, c.Names()...)
 	var events []computation.Event
 	if cut != nil {
@@ -138,7 +141,7 @@ func document(c *computation.Computation, cut computation.Cut) *explore.Document
 				Value: valueAt(c, v, 0)})
 		}
 	}
-	rowOf := map[computation.Event]int{}
+	rowOf = map[computation.Event]int{}
 	for k, e := range events {
 		rowOf[e] = k
 		at := c.Pos(e.Process, e.Index)
@@ -164,7 +167,7 @@ func document(c *computation.Computation, cut computation.Cut) *explore.Document
 		}
 		d.Rows = append(d.Rows, row)
 	}
-	return d
+	return d, rowOf
 }
 
 func valueAt(c *computation.Computation, v computation.Variable, k int32) string {

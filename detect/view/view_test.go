@@ -3,8 +3,11 @@ package view
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"cpor/explore"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -56,6 +59,63 @@ func TestNoLog(t *testing.T) {
 		`{"modality": 1, "hosts": []}`: "damaged",
 	} {
 		if _, err := read([]byte(text), t.TempDir()); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestConformed: the page shows where a log and a model part, and what either could do there.
+func TestConformed(t *testing.T) {
+	log, err := filepath.Abs("../../examples/conform/bad.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const result = `{"verdict": "rejected", "model": "lock.model", "logs": [%q], "followed": 2,
+		"cut": {"node0": 1, "server": %d}, "next": [
+		{"host": "server", "index": 2, "event": "grants node1"},
+		{"host": "node0", "index": 2, "event": "leaves", "after": [{"host": "server", "index": 2,
+		"event": "grants node1"}]}], "offers": [
+		{"thread": "Node[1]", "host": "node1", "pos": "lock.model:20:8", "text": "<-grants[i]",
+		"why": "waits for a message"},
+		{"thread": "Server[0]", "host": "server", "pos": "lock.model:34:3", "text": "<-releases",
+		"why": "waits for a message in releases, which is empty"}]}`
+	k, err := readConform([]byte(fmt.Sprintf(result, log, 1)), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := k.Documents[0]
+	if d.Cut != 2 || d.Kind != "conform" || d.Rows[2].Violation == "" ||
+		d.Rows[3].Violation != "" {
+		t.Errorf("%+v", d)
+	}
+	want := &explore.Parting{Next: []explore.Coming{
+		{Row: 2, Text: "grants node1", After: []string{}},
+		{Row: 4, Text: "leaves", After: []string{"server: grants node1"}}},
+		Offers: []explore.Offer{
+			{Thread: "Server[0]", Host: "server", Pos: explore.Place{File: "lock.model", Line: 34,
+				Col: 3}, Text: "<-releases",
+				Why: "waits for a message in releases, which is empty"},
+			{Thread: "Node[1]", Host: "node1", Pos: explore.Place{File: "lock.model", Line: 20,
+				Col: 8}, Text: "<-grants[i]", Why: "waits for a message"}}}
+	if diff := cmp.Diff(want.Offers, d.Parting.Offers); diff != "" {
+		t.Errorf("offers (- want):\n%s", diff)
+	}
+	for i, x := range d.Parting.Next {
+		if x.Text != want.Next[i].Text || !slices.Equal(x.After, want.Next[i].After) ||
+			d.Rows[x.Row].Text != x.Text {
+			t.Errorf("next: %+v, want %+v", x, want.Next[i])
+		}
+	}
+	const where = "begin in the directory where cpor conform ran"
+	badAssign := fmt.Sprintf(`{"logs": [%q], "reading": {"assign": "("}}`, log)
+	for text, want := range map[string]string{
+		fmt.Sprintf(result, log, 9):             "it has no event 9 of server",
+		fmt.Sprintf(result, "nowhere.log", 1):   where,
+		badAssign:                               "damaged",
+		`{"logs": 1, "cut": {}, "followed": 1}`: "damaged",
+	} {
+		if _, err := readConform([]byte(text), t.TempDir()); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}

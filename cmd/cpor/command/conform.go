@@ -289,6 +289,7 @@ type conformJSON struct {
 	Why      string            `json:"why,omitempty"`
 	Model    string            `json:"model"`
 	Logs     []string          `json:"logs"`
+	Reading  readingJSON       `json:"reading"`
 	Events   int               `json:"events"`
 	Unmapped int               `json:"unmapped"`
 	Followed int               `json:"followed"`
@@ -300,6 +301,24 @@ type conformJSON struct {
 	States   int               `json:"states"`
 	Steps    int               `json:"steps"`
 	Trace    *trace.Record     `json:"trace"`
+}
+
+// readingJSON says how the log was read, for those who read it again.
+type readingJSON struct {
+	Format    string `json:"format,omitempty"`
+	Regexp    string `json:"regexp,omitempty"`
+	Delimiter string `json:"delimiter,omitempty"`
+	Assign    string `json:"assign,omitempty"`
+	Lenient   bool   `json:"lenient,omitempty"`
+}
+
+func reading(o logs.Options) readingJSON {
+	j := readingJSON{Format: o.Format, Regexp: o.Regexp, Delimiter: o.Delimiter,
+		Lenient: o.Lenient}
+	if o.Assign != nil {
+		j.Assign = o.Assign.String()
+	}
+	return j
 }
 
 type violatedJSON struct {
@@ -333,7 +352,8 @@ func (r *conformReport) eventJSON(ev computation.Event) eventJSON {
 
 func (r *conformReport) writeJSON(w io.Writer) error {
 	j := conformJSON{Verdict: r.Verdict, Why: r.Why, Model: r.file[0], Logs: r.file[1:],
-		Events: r.Events, Unmapped: r.Unmapped, Followed: r.Followed, Cut: map[string]int32{},
+		Reading: reading(r.c.logs),
+		Events:  r.Events, Unmapped: r.Unmapped, Followed: r.Followed, Cut: map[string]int32{},
 		Hosts: map[string]string{}, States: r.Nodes, Steps: r.Result.Steps, Trace: r.rec}
 	for h, k := range r.Cut {
 		j.Cut[r.run.Name(h)] = k

@@ -86,10 +86,10 @@ func viewHelp(w io.Writer) {
 
 Opens a page in the browser that shows an execution step by step: a trace written
 by "cpor run -trace FILE.json" or "cpor test -trace FILE.json", or the output of
-"cpor run -json" or "cpor detect -json". If the model or the Go package is
-available, the page shows the whole state at each step, and lets you continue
-from there as with "cpor explore". The file says which constants (-D) the model
-had. The page is served on 127.0.0.1 only, until Ctrl-C.`)
+"cpor run -json", "cpor detect -json" or "cpor conform -json". If the model or the
+Go package is available, the page shows the whole state at each step, and lets you
+continue from there as with "cpor explore". The file says which constants (-D) the
+model had. The page is served on 127.0.0.1 only, until Ctrl-C.`)
 	(&pageConfig{command: "view"}).define().Describe(w)
 }
 

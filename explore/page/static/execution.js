@@ -12,6 +12,7 @@ import { SourcePane } from "./sourcepane.js";
 import { HistoryPane } from "./history.js";
 import { StatePane } from "./statepane.js";
 import { MovesPane } from "./movespane.js";
+import { PartingPane } from "./parting.js";
 
 export class Execution {
   constructor(page) {
@@ -44,10 +45,11 @@ export class Execution {
     });
     this.history = new HistoryPane();
     this.moves = new MovesPane(this);
+    this.parting = new PartingPane(this);
     this.source = new SourcePane(this);
     this.state = new StatePane(this);
     this.el = h("section", { class: "execution", id: "execution" }, this.headline, this.history.el, this.toolbar, this.strip.el,
-      h("div", { class: "split" }, this.steps.el, h("div", { class: "side" }, this.moves.el, this.source.el, this.state.el)));
+      h("div", { class: "split" }, this.steps.el, h("div", { class: "side" }, this.parting.el, this.moves.el, this.source.el, this.state.el)));
   }
 
   // address returns what of the address says which execution this is.
@@ -109,6 +111,7 @@ export class Execution {
     this.choice.value = this.number ?? "";
     this.banner();
     this.history.load(doc.history);
+    this.parting.load();
     this.filter.value = "";
     this.hits.textContent = "";
     this.columns.load(doc.columns);
