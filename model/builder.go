@@ -135,6 +135,25 @@ func (b *Builder) Processes(name string, n int, body func(p *Process, me int)) [
 	return ps
 }
 
+// Spawned declares n processes of one kind that run only when a step has started them:
+//
+//	workers := b.Spawned("Worker", 3, func(p *model.Process, me int) { ... })
+//	b.Process("Main", func(p *model.Process) {
+//		for _, w := range workers {
+//			p.Step(func() { p.Go(w) })
+//		}
+//	})
+//
+// One that is never started is no deadlock.
+func (b *Builder) Spawned(name string, n int, body func(p *Process, me int)) []*Process {
+	ps := b.Processes(name, n, body)
+	for _, p := range ps {
+		p.spawned = true
+		p.existence = b.m.declare("", []int{1}, nil)
+	}
+	return ps
+}
+
 // property is an invariant or a temporal property.
 type property struct {
 	name     string

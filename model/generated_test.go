@@ -21,14 +21,22 @@ func generated(seed uint64, loops bool) *model.Model {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), b: b}
 		g.xs = model.NewVars(b, "x", 2+g.IntN(2), int8(0))
 		for i := range 1 + g.IntN(2) {
-			g.cs = append(g.cs, model.NewChan[int8](b, fmt.Sprint("c", i), 1+g.IntN(2)))
+			g.cs = append(g.cs, model.NewChan[int8](b, fmt.Sprint("c", i), g.IntN(3)))
 		}
 		g.mu = model.NewMutex(b, "mu")
 		if g.IntN(4) == 0 {
 			b.Init(func() { g.xs[0].Set(int8(b.Choose(2))) })
 		}
+		if g.IntN(3) == 0 {
+			g.spawned = b.Spawned("S", 1+g.IntN(2), func(p *model.Process, me int) {
+				g.process(p, false)
+			})
+		}
 		ps := b.Processes("P", 2+g.IntN(2), func(p *model.Process, me int) {
 			g.process(p, loops && g.IntN(2) == 0)
+			if len(g.spawned) > 0 && g.IntN(2) == 0 {
+				p.Step(func() { p.Go(g.spawned[0]) })
+			}
 		})
 		x, y := g.x(), g.x()
 		v, w := g.value(), g.value()
@@ -49,6 +57,8 @@ type generator struct {
 	xs []*model.Var[int8]
 	cs []*model.Chan[int8]
 	mu *model.Mutex
+
+	spawned []*model.Process
 }
 
 func (g *generator) x() *model.Var[int8] { return g.xs[g.IntN(len(g.xs))] }
@@ -107,7 +117,16 @@ func (g *generator) step(p *model.Process, l *model.Local[int8]) {
 			}
 		},
 		func() { p.Assert(x.Get() != v || y.Get() != w, "not both") },
-		func() { c.Send(d.Receive()) },
+		func() { l.Set(c.Receive()); x.Set(l.Get()) },
+		func() {
+			if c != d {
+				c.Send(d.Receive())
+			}
+		},
+	}
+	if len(g.spawned) > 0 && g.IntN(4) == 0 {
+		s := g.spawned[len(g.spawned)-1]
+		plain = append(plain, func() { p.Go(s) }, func() { p.Go(s) })
 	}
 	body, other := plain[g.IntN(len(plain))], plain[g.IntN(len(plain))]
 	switch g.IntN(6) {

@@ -45,6 +45,14 @@ type machine struct {
 	place    int     // of the current step; -1 outside
 	inUse    []*queue
 
+	// About channels without buffers:
+	offers  []offer
+	touched bool // the step has used something shared
+	trying  int  // the case
+	matched int  // the case that the other side has completed; -1
+	woken   bool // the operation of that case was executed
+	dormant bool // the process was not started
+
 	deeds  []system.Deed
 	waits  string
 	counts []uint64
@@ -55,6 +63,7 @@ type builtModel struct {
 	sys        *System // nil while the first build runs
 	locs       []location
 	queues     []*queue
+	meetings   []*meeting
 	contents   []contents
 	procs      []*Process
 	properties []property
@@ -172,6 +181,7 @@ func (m *machine) layOut() {
 		free = append(free, width)
 		return cell{int32(len(free) - 1), 0, ones(width)}
 	}
+	m.layOutMeetings()
 	for i := range m.locs {
 		if l := &m.locs[i]; l.thread < 0 {
 			l.cell = fit(l.width)
@@ -224,8 +234,9 @@ func (m *machine) threads() int { return len(m.procs) + len(m.observers) }
 func (m *machine) setMode(to mode) {
 	m.mode = to
 	m.watching = m.track || m.bound != nil
-	m.watchReads = m.watching || m.learning != nil || to != stepping && to != asking
-	m.watchWrites = m.watching || m.learning != nil || to != stepping
+	record := m.watching || len(m.meetings) > 0
+	m.watchReads = record || m.learning != nil || to != stepping && to != asking
+	m.watchWrites = record || m.learning != nil || to != stepping
 }
 
 // set writes one word.
@@ -279,7 +290,7 @@ func (m *machine) reads(first system.Loc, n int) {
 	if m.mode != stepping && m.mode != asking {
 		panic(m.outside("a variable is read"))
 	}
-	m.used = true
+	m.used, m.touched = true, true
 	if m.watching {
 		for i := range n {
 			m.access(first+system.Loc(i), false)
@@ -330,7 +341,7 @@ func (m *machine) own(p *Process, what string) {
 // one's value.
 func (m *machine) sets(first system.Loc, n int, raw uint64) {
 	m.stepping()
-	m.used = true
+	m.used, m.touched = true, true
 	if !m.watching {
 		return
 	}
@@ -349,7 +360,7 @@ func (m *machine) sets(first system.Loc, n int, raw uint64) {
 func (m *machine) write(l system.Loc, c cell, v uint64) {
 	if m.watchWrites {
 		m.stepping()
-		m.used = true
+		m.used, m.touched = true, true
 		if m.watching {
 			m.access(l, true)
 		}
@@ -363,7 +374,7 @@ func (m *machine) decide() { m.decided = len(m.acc) }
 
 func (m *machine) choose(n int) int {
 	m.stepping()
-	m.used = true
+	m.used, m.touched = true, true
 	if n < 1 {
 		panic(m.misuse("Choose(%d): there must be something to choose from", n))
 	}

@@ -202,7 +202,7 @@ func TestMistakes(t *testing.T) {
 			p *model.Process) {
 			x.Set(1)
 		}),
-		"a capacity of 0": func(b *model.Builder) { model.NewChan[bool](b, "c", 0) },
+		"a capacity of -1": func(b *model.Builder) { model.NewChan[bool](b, "c", -1) },
 		"two labels a": step(func(_ *model.Builder, _ *model.Var[int8], p *model.Process) {
 			p.Label("a")
 			p.Label("a")

@@ -26,9 +26,15 @@ type Process struct {
 	widths []int
 
 	place int // its end; its steps have the next ones
-	pc    cell
-	cells []cell // of the locals
-	fail  int32  // the word that says which violation ended it
+	// existence is the location that says whether it was started; it only counts for those that
+	// are spawned.
+	spawned   bool
+	existence system.Loc
+	done      system.Loc // which case the other side of a channel has completed, plus 1
+	offers    []cell     // by the number of a channel: it offers there
+	pc        cell
+	cells     []cell // of the locals
+	fail      int32  // the word that says which violation ended it
 	// slot are the bits of the state that are the process's own.
 	slot []cell
 }
@@ -365,5 +371,38 @@ func (p *Process) cellsOf(first, n int) []cell { return p.cells[first : first+n]
 
 func (p *Process) pcBits() int { return bits.Len(uint(len(p.steps))) }
 
+// Go starts a process that [Builder.Spawned] has declared, when the step is over. To start it twice
+// is a violation.
+func (p *Process) Go(q *Process) {
+	m := p.m
+	m.own(p, "Go")
+	if !q.spawned {
+		panic(m.misuse("%s runs from the beginning: only what Spawned declares can be started",
+			q.name))
+	}
+	m.readOne(q.existence)
+	c := m.locs[q.existence].cell
+	if c.get(m.words) != 0 {
+		panic(m.misuse("%s was started before", q.name))
+	}
+	m.write(q.existence, c, 1)
+	if m.bound != nil {
+		m.does(going, q.place+m.sys.first[q.thread])
+	}
+	if m.narrate {
+		m.act("start %s", q.name)
+	}
+}
+
 // exists reports whether a process was started.
-func (m *machine) exists(p *Process) bool { return true }
+func (m *machine) exists(p *Process) bool {
+	return !p.spawned || m.locs[p.existence].cell.get(m.words) != 0
+}
+
+// started is exists for a step of the process.
+func (m *machine) started(p *Process) bool {
+	if p.spawned && m.watching {
+		m.access(p.existence, false)
+	}
+	return m.exists(p)
+}

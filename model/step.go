@@ -24,12 +24,17 @@ func (m *machine) Step(t int, alt uint64) system.Outcome {
 	if n == nil {
 		return system.Outcome{Kind: system.Ended}
 	}
+	m.offers = m.offers[:0]
 	if len(n.cases) == 1 && alt == 0 {
 		st := m.attempt(p, n, 0, 0)
-		if len(m.choices) == 0 {
+		switch {
+		case st == blocked && m.park(p, n):
+			return system.Outcome{Kind: system.Moved}
+		case len(m.choices) == 0:
 			m.counted(st)
 			return m.outcome(n, st, 0)
 		}
+		m.offers = m.offers[:0]
 		// The step chooses: whether another alternative blocks can matter.
 		m.revert(st)
 		m.acc = m.acc[:0]
@@ -45,7 +50,7 @@ func (m *machine) outcome(n *node, st status, next uint64) system.Outcome {
 			a := &m.acc[i] // what it would have done
 			a.Write, a.Op, a.Room = false, 0, 0
 		}
-		return system.Outcome{Kind: system.Blocked, AtEnd: n.mayEnd}
+		return system.Outcome{Kind: system.Blocked, AtEnd: n.mayEnd || m.dormant}
 	case failed:
 		return system.Outcome{Kind: system.Moved, Violation: m.viol, Next: next}
 	}
@@ -63,11 +68,18 @@ func (m *machine) revert(st status) {
 // changed nothing.
 func (m *machine) attempt(p *Process, n *node, c int, digits uint64) status {
 	m.from = system.Mark(len(m.log))
-	m.cur, m.alt, m.jump, m.decided = p.thread, digits, -1, len(m.acc)
+	m.cur, m.alt, m.jump = p.thread, digits, -1
 	m.choices = m.choices[:0]
+	m.touched, m.woken, m.trying = false, false, c
+	m.place, m.inUse = m.placeOf(p.thread), m.inUse[:0]
+	m.dormant, m.matched = !m.started(p), m.completed(p)
+	m.decided = len(m.acc)
+	if m.dormant || m.matched >= 0 && m.matched != c {
+		m.cur, m.place = -1, -1
+		return blocked
+	}
 	cs := &n.cases[c]
 	m.used, m.learning = false, nil
-	m.place, m.inUse = m.placeOf(p.thread), m.inUse[:0]
 	if !cs.learned {
 		m.learning = cs
 	}
@@ -84,6 +96,7 @@ func (m *machine) attempt(p *Process, n *node, c int, digits uint64) status {
 		m.place = -1
 		return st
 	case failed:
+		m.withdraw(p)
 		for i, c := range p.slot {
 			if m.put(c, 0); i == 0 {
 				m.set(p.fail, m.failWord(m.viol.Kind, m.viol.Pos))
@@ -122,7 +135,7 @@ func (m *machine) relabel(p *Process, before []int) {
 // execute runs the functions of a case and goes to the next step. A panic in them ends it.
 func (m *machine) execute(p *Process, n *node, c *Case) (st status) {
 	defer m.recovered(&st, c.pos)
-	if c.guard != nil {
+	if c.guard != nil && m.matched < 0 {
 		m.setMode(asking)
 		ok := c.guard()
 		m.used = true
@@ -132,11 +145,17 @@ func (m *machine) execute(p *Process, n *node, c *Case) (st status) {
 		}
 	}
 	m.setMode(stepping)
+	m.touched = false
 	if c.learned && c.first.known() && !m.narrate && !c.first.open(m) {
 		m.decide()
 		return blocked
 	}
 	c.body()
+	if m.matched >= 0 && !m.woken {
+		panic(m.misuse("the step waited at a channel without a buffer, and did not come there " +
+			"again: what comes before that operation must not depend on anything that changes"))
+	}
+	m.withdraw(p)
 	to := c.next
 	if m.jump >= 0 {
 		to = m.jump
@@ -229,6 +248,9 @@ func (m *machine) alternatives(p *Process, n *node, alt uint64) system.Outcome {
 		m.access(l, false)
 	}
 	m.waits = waits
+	if !x.found && m.park(p, n) {
+		return system.Outcome{Kind: system.Moved}
+	}
 	if !x.found {
 		return m.outcome(n, blocked, 0)
 	}

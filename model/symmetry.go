@@ -98,6 +98,10 @@ func (b *Builder) Symmetric(ps []*Process, arrays ...Indexed) {
 			panic(m.mistake("Symmetric: %s has other steps than %s", p.name, ps[0].name))
 		}
 	}
+	if len(m.meetings) > 0 {
+		panic(m.mistake("Symmetric in a model with a channel without a buffer; give it one, or " +
+			"leave the call away"))
+	}
 	for _, a := range arrays {
 		if len(a.locs) != len(ps) {
 			panic(m.mistake("Symmetric: an array of %d for %d processes", len(a.locs), len(ps)))
@@ -146,6 +150,9 @@ func (m *machine) permutation(to []int) permutation {
 		p, q := m.alike.procs[i], m.alike.procs[k]
 		for c := range p.slot {
 			x.moves = append(x.moves, move{p.slot[c], q.slot[c]})
+		}
+		if p.spawned {
+			x.moves = append(x.moves, move{m.locs[p.existence].cell, m.locs[q.existence].cell})
 		}
 		x.moves = append(x.moves, move{cell{p.fail, 0, ones(64)}, cell{q.fail, 0, ones(64)}})
 		for _, a := range m.alike.arrays {

@@ -16,6 +16,7 @@ type System struct {
 	model     *Model
 	params    map[string]any
 	initial   []system.State
+	first     []int      // of each process: its first place, from its end on
 	choices   [][]string // of each initial state
 	made      *machine   // by the first build; nobody steps it
 	print     string     // of the build, see fingerprint
@@ -164,6 +165,10 @@ func (s *System) begin(m *machine) error {
 		}
 		next := m.choices.Next()
 		if st == moved {
+			s.first = s.first[:0]
+			for _, p := range m.procs {
+				s.first = append(s.first, int(p.pc.get(m.words)))
+			}
 			state := m.Encode(nil)
 			if !slices.ContainsFunc(s.initial, func(o system.State) bool {
 				return slices.Equal(o, state)
@@ -506,6 +511,9 @@ func (m *machine) Next(t int) (pos system.Pos, text string, ok bool) {
 	if n == nil {
 		return system.Pos{}, "", false
 	}
+	if !m.exists(m.procs[t]) {
+		return n.pos, "(not started)", true
+	}
 	return n.pos, m.sys.textAt(n.pos), true
 }
 
@@ -539,7 +547,8 @@ func (m *machine) Internal(l system.Loc) bool {
 			return true
 		}
 	}
-	return m.locs[l].name == "" || m.locs[l].thread >= 0
+	return m.locs[l].name == "" || m.locs[l].thread >= 0 || slices.ContainsFunc(m.meetings,
+		func(c *meeting) bool { return l >= c.loc && l < c.loc+system.Loc(len(c.cells)) })
 }
 
 // Variables implements [system.Showing].

@@ -120,8 +120,9 @@ func (l *Local[T]) assign(value T) {
 // receives by another are independent while the channel is neither full nor empty.
 type Chan[T comparable] struct {
 	queue
-	m     *machine
-	slots []place
+	m       *machine
+	slots   []place
+	meeting *meeting // of a channel without a buffer
 }
 
 // queue is a channel without the type of its values. A slot's first cell has a mark in its
@@ -135,13 +136,18 @@ type queue struct {
 	n          int // slots
 }
 
-// NewChan declares a channel that is empty at first. The capacity must be at least 1.
+// NewChan declares a channel that is empty at first. With capacity 0 it has no buffer: a send and a
+// receive wait for each other, as in Go. Then Send or Receive must be the first thing in its step
+// that is shared; the process offers it, and continues with the rest of the step when the other
+// side was there. TrySend and TryReceive succeed if the other side waits.
 func NewChan[T comparable](b *Builder, name string, capacity int) *Chan[T] {
 	m := b.building("NewChan")
-	if capacity < 1 || capacity > 1<<16 {
-		panic(m.mistake("channel %s: a capacity of %d is not possible; it must be at least 1 "+
-			"and at most 65536 (for a rendezvous, let the sender wait for an answer)", name,
-			capacity))
+	if capacity < 0 || capacity > 1<<16 {
+		panic(m.mistake("channel %s: a capacity of %d is not possible; it must be at least 0 "+
+			"and at most 65536", name, capacity))
+	}
+	if capacity == 0 {
+		return newMeeting[T](m, name)
 	}
 	c := codecOf[T](m, name, 1)
 	ch := &Chan[T]{m: m, queue: queue{name: name, n: capacity, per: len(c.widths)},
@@ -201,6 +207,10 @@ func (c *Chan[T]) text() string {
 
 // Send appends a value. The step is blocked while the channel is full.
 func (c *Chan[T]) Send(value T) {
+	if c.meeting != nil {
+		c.sendNow(value, false)
+		return
+	}
 	if !c.m.ready(&c.queue, true) {
 		panic(blockedStep)
 	}
@@ -209,6 +219,9 @@ func (c *Chan[T]) Send(value T) {
 
 // TrySend is Send if the channel has room; otherwise it returns false.
 func (c *Chan[T]) TrySend(value T) bool {
+	if c.meeting != nil {
+		return c.sendNow(value, true)
+	}
 	c.m.uses(&c.queue, looks)
 	c.m.uses(&c.queue, sends)
 	if c.m.full(&c.queue, c.tail) {
@@ -239,6 +252,10 @@ func (c *Chan[T]) append(value T) {
 
 // Receive takes the oldest value out. The step is blocked while the channel is empty.
 func (c *Chan[T]) Receive() T {
+	if c.meeting != nil {
+		value, _ := c.receiveNow(false)
+		return value
+	}
 	if !c.m.ready(&c.queue, false) {
 		panic(blockedStep)
 	}
@@ -247,6 +264,9 @@ func (c *Chan[T]) Receive() T {
 
 // TryReceive is Receive if the channel is not empty; otherwise it returns false.
 func (c *Chan[T]) TryReceive() (value T, ok bool) {
+	if c.meeting != nil {
+		return c.receiveNow(true)
+	}
 	c.m.uses(&c.queue, looks)
 	c.m.uses(&c.queue, receives)
 	if !c.m.full(&c.queue, c.head) {
@@ -274,6 +294,9 @@ func (c *Chan[T]) take() T {
 
 // Len returns how many values are in the channel. It depends on all sends and receives.
 func (c *Chan[T]) Len() int {
+	if c.meeting != nil {
+		return 0
+	}
 	c.m.uses(&c.queue, looks)
 	if c.m.watchReads {
 		for i := range c.n {
