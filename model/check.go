@@ -142,9 +142,6 @@ func (m *Model) Explore(ctx context.Context, o Options) (*Result, error) {
 		return r, nil
 	}
 	e, err = engine.Lookup(temporal.Mode, temporal.Transparent.String())
-	if o.Fair { // the reduction would take longer than it saves: what steps will do is not known
-		e, err = engine.Lookup(temporal.Mode, temporal.None.String())
-	}
 	if err != nil {
 		return nil, err
 	}

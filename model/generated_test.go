@@ -146,7 +146,7 @@ func (g *generator) step(p *model.Process, l *model.Local[int8]) {
 // TestGenerated compares every engine on random models.
 func TestGenerated(t *testing.T) {
 	compared := 0
-	n := sample.Of[uint64](2, 6, 150)
+	n := sample.Of[uint64](2, 4, 40)
 	for seed := range n {
 		loops := seed%2 == 0
 		// What samples have not shown makes searches begin again.
@@ -177,7 +177,7 @@ func TestGeneratedFormulas(t *testing.T) {
 		ltl.Always(ltl.Implies(a, ltl.Eventually(b))), ltl.Always(ltl.Eventually(a)),
 		ltl.Until(ltl.Not(b), a), ltl.Eventually(ltl.Always(b))}
 	verdicts := map[engine.Verdict]int{}
-	for seed := range sample.Of[uint64](3, 9, 500) {
+	for seed := range sample.Of[uint64](3, 6, 150) {
 		restore := func() {}
 		if seed%3 > 0 {
 			restore = model.Samples(1+int(seed%5), 3, int(seed%7))

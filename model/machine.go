@@ -51,6 +51,7 @@ type machine struct {
 	trying  int  // the case
 	matched int  // the case that the other side has completed; -1
 	woken   bool // the operation of that case was executed
+	done    int  // accesses of the step
 	dormant bool // the process was not started
 
 	deeds  []system.Deed
@@ -123,6 +124,9 @@ type failure struct {
 	kind    system.ViolationKind
 	message string
 }
+
+// maxAccesses bounds what one step does, if it is recorded.
+const maxAccesses = 1 << 20
 
 // blocked is the panic of a blocked step.
 type blockedPanic struct{}
@@ -266,6 +270,9 @@ func (m *machine) access(l system.Loc, write bool) {
 func (m *machine) note(a system.Access) {
 	if m.bound != nil && m.place >= 0 {
 		m.touches(a.Loc, a.Write)
+	}
+	if m.done++; m.done > maxAccesses {
+		panic(m.misuse("the step does not end: it has read and written %d times", m.done))
 	}
 	if !m.track {
 		return

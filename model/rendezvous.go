@@ -102,7 +102,7 @@ func (m *machine) meet(c *meeting, send, try bool, offered func() offer) (with i
 		panic(m.misuse("an operation on %s, which has no buffer, must be the first thing in its "+
 			"step that is shared: the process waits at it, and continues the step later", c.name))
 	}
-	m.touched = true
+	m.touched, m.used = true, true
 	if m.matched >= 0 {
 		if m.offersOn(m.procs[m.cur], c) && !try && (send || m.delivers(c)) {
 			m.woken = true

@@ -35,6 +35,9 @@ func (s *System) settled(m *machine) error {
 				m.Load(state)
 				out := m.Step(t, alt)
 				use.add(m, t)
+				if m.done > maxAccesses {
+					return &Mistake{m.viol.Pos, m.viol.Message}
+				}
 				step := system.Step{Thread: t, Alt: alt}
 				if err := s.alike(m, other, state, step, out); err != nil {
 					return err

@@ -70,7 +70,7 @@ func (m *machine) attempt(p *Process, n *node, c int, digits uint64) status {
 	m.from = system.Mark(len(m.log))
 	m.cur, m.alt, m.jump = p.thread, digits, -1
 	m.choices = m.choices[:0]
-	m.touched, m.woken, m.trying = false, false, c
+	m.touched, m.woken, m.trying, m.done = false, false, c, 0
 	m.place, m.inUse = m.placeOf(p.thread), m.inUse[:0]
 	m.dormant, m.matched = !m.started(p), m.completed(p)
 	m.decided = len(m.acc)
@@ -294,7 +294,7 @@ func (m *machine) take(n *node, st status, since system.Mark) {
 // observe is a step of an observer.
 func (m *machine) observe(t int) system.Outcome {
 	pr := m.observed(t)
-	m.cur, m.place = t, m.placeOf(t)
+	m.cur, m.place, m.done = t, m.placeOf(t), 0
 	ok, st := m.evaluate(pr.holds, pr.pos)
 	m.cur, m.place = -1, -1
 	if st == failed {

@@ -362,7 +362,8 @@ func (mu *Mutex) Unlock() {
 	m.stepping()
 	m.readOne(mu.loc)
 	if o := mu.cell.get(m.words); o != uint64(m.cur+1) {
-		panic(m.misuse("unlock of %s, which %s", mu.name, m.holds(o)))
+		panic(m.misuse("unlock of %s, which %s (what others may release is a channel with "+
+			"capacity 1)", mu.name, m.holds(o)))
 	}
 	m.write(mu.loc, mu.cell, 0)
 }

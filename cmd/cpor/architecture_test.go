@@ -385,3 +385,33 @@ func TestUsersPay(t *testing.T) {
 		}
 	}
 }
+
+// TestImported pins how many packages of ours, and of others outside of Go's library, come with
+// what other modules import. Whoever adds one has a reason.
+func TestImported(t *testing.T) {
+	for path, most := range map[string][2]int{
+		"cpor/system":           {1, 0},
+		"cpor/model":            {29, 18},
+		"cpor/engine/unfolding": {9, 15},
+		"cpor/engine/search":    {18, 18},
+	} {
+		out, err := exec.Command("go", "list", "-deps", path).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, others := 0, 0
+		for p := range strings.FieldsSeq(string(out)) {
+			first, _, _ := strings.Cut(p, "/")
+			switch {
+			case first == "cpor":
+				ours++
+			case strings.Contains(first, "."):
+				others++
+			}
+		}
+		if ours > most[0] || others > most[1] {
+			t.Errorf("%s comes with %d packages of ours and %d of others, at most %d and %d", path,
+				ours, others, most[0], most[1])
+		}
+	}
+}
