@@ -35,6 +35,9 @@
 // which steps of different processes commute. Fewer and smaller accesses in a step mean more
 // reduction: a variable for each element ([NewVars]) is better than one with an array.
 //
+// [Builder.Spawned] declares processes that steps start ([Process.Go]). A channel with capacity 0
+// is a rendezvous ([NewChan]).
+//
 // # Types of values
 //
 // A value of a variable is of any comparable type without pointers: Booleans, integers, arrays and

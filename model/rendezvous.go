@@ -313,7 +313,8 @@ func (c *Chan[T]) receiveNow(try bool) (value T, ok bool) {
 		m.act("%s has come from %s", show(value), c.name)
 	default:
 		m.tell(system.Deed{Kind: system.Receive, Channel: c.name, Value: show(value),
-			Text:   fmt.Sprintf("receive %s from %s by %s", show(value), m.procs[with].name, c.name),
+			Text: fmt.Sprintf("receive %s from %s by %s", show(value), m.procs[with].name,
+				c.name),
 			Object: uint64(c.meeting.loc), Direct: true, With: with})
 	}
 	return value, true
@@ -321,14 +322,15 @@ func (c *Chan[T]) receiveNow(try bool) (value T, ok bool) {
 
 // meetingText says what happens at a channel without a buffer.
 func (c *Chan[T]) meetingText() string {
-	state, who, _ := c.m.marks(c.meeting)
+	m := c.m
+	state, who, _ := m.marks(c.meeting)
 	switch state {
 	case sending:
-		return fmt.Sprintf("[%s offers %s]", c.m.procs[who].name, show(load[T](c.m.words, &c.slots[0])))
+		return fmt.Sprintf("[%s offers %s]", m.procs[who].name, show(load[T](m.words, &c.slots[0])))
 	case receiving:
-		return fmt.Sprintf("[%s waits]", c.m.procs[who].name)
+		return fmt.Sprintf("[%s waits]", m.procs[who].name)
 	case delivered:
-		return fmt.Sprintf("[%s for %s]", show(load[T](c.m.words, &c.slots[0])), c.m.procs[who].name)
+		return fmt.Sprintf("[%s for %s]", show(load[T](m.words, &c.slots[0])), m.procs[who].name)
 	}
 	return "[]"
 }
