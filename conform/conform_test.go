@@ -449,6 +449,7 @@ func TestPlace(t *testing.T) {
 			near++
 		}
 	}
+	t.Logf("%d of %d mutations were found in their place", near, n)
 	if near < n*9/10 && n >= 10 {
 		t.Errorf("%d of %d mutations were found in their place", near, n)
 	}

@@ -250,6 +250,11 @@ func (r *conformReport) write(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "\n  followed  %s\n  states    %s\n", human.Count(int64(r.Followed)),
 		human.Count(int64(r.Nodes)))
+	if r.Verdict == conform.Incomplete && r.Followed < r.Events {
+		fmt.Fprint(&b, "  to do     the search tries what the model can do between the "+
+			"events of the log:\n            print and log more of that, or raise -max-states "+
+			"or -timeout\n")
+	}
 	for _, v := range r.Violations {
 		fmt.Fprintf(&b, "  violates  %s: %s, after step %d\n", trace.PosString(v.Violation.Pos),
 			trace.Headline(v.Violation), v.Steps)
