@@ -180,6 +180,9 @@
 // ([system.Shape]), or that read nothing from f, needs no evaluation and no
 // search.
 //
+// A machine whose steps cost much may know T(Z) without executing Z, from the thread's last event
+// in Z and those that wrote last what it reads ([system.Costly]); that is L2.
+//
 // A race is looked at in the first execution that has it. If T(Z) touches nothing but what e, or
 // an event left out before e, touches (and writes only what these write), then what follows e
 // and belongs to Z is independent of it, and T(Z) is the same however the execution continues.
