@@ -135,9 +135,10 @@ type Bounds struct {
 	// Prefix is the largest number of calls before the goroutines begin (1); -1: none.
 	Prefix int
 	// Scenarios is how many scenarios of one size are explored (200). If there are more, they
-	// are drawn at random, and the verdict says how many there are.
+	// are drawn at random, twice as many as are explored; those that reach new code or new pairs
+	// of conflicting operations come first. The verdict says how many there are.
 	Scenarios int
-	// Seed is that of the random draws (1).
+	// Seed is that of the random draws (1). The flag -seed of `cpor test` replaces it.
 	Seed uint64
 	// Steps is how many steps goroutines may make before a call ends (1000), for [LockFree] and
 	// [ObstructionFree] only.

@@ -126,7 +126,7 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 			r, _, err := runNative(ctx, m, o)
 			return r, err
 		})
-	}, nil)
+	}, nil, nil)
 }
 
 // steadily is RunNative without scenarios; said is what the first execution has printed. Like

@@ -20,13 +20,15 @@ import (
 // the result of the test without scenarios. Run explores some scenarios; an incomplete result says
 // how many of them were covered before it stopped.
 func scenarios(ctx context.Context, described []string, o Options, start time.Time, res *Result,
-	run, stored explorer) (*Result, error) {
-	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run, stored: stored}
+	run, stored explorer, reach reacher) (*Result, error) {
+	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run, stored: stored,
+		reach: reach}
 	for i, text := range described {
 		d, err := scenario.Parse(text)
 		if err != nil {
 			return nil, err
 		}
+		d.Seed = cmp.Or(o.Seed, d.Seed)
 		if i == 0 && d.Progress != scenario.AnyProgress {
 			res.Executions, res.Samples = 0, 0 // they made no call
 		}
@@ -37,7 +39,7 @@ func scenarios(ctx context.Context, described []string, o Options, start time.Ti
 		for _, s := range sizes {
 			set := scenario.Set{Texts: []string{fmt.Sprintf("%d:", d.Plan)}, Total: big.NewInt(1)}
 			if !d.Only {
-				set = d.Generate(s)
+				set = x.drawn(d, s)
 			}
 			if on, err := x.explore(set, d); !on || err != nil {
 				if err == nil {
@@ -75,8 +77,12 @@ type exploring struct {
 	run     explorer
 	// stored explores scenarios with stored states; nil: that cannot be.
 	stored explorer
+	reach  reacher
 	slow   bool // a scenario has taken long without
 }
+
+// reacher returns what one execution of each scenario reaches; nil: that is not known.
+type reacher func(ctx context.Context, texts []string) []map[reached]bool
 
 // explorer explores some scenarios of a description.
 type explorer func(ctx context.Context, d scenario.Description, texts []string, o Options) (*Result,
@@ -290,7 +296,7 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 			o.Engine = DPOR
 		}
 		return run(ctx, p.WithScenarios(texts), o)
-	}, beside)
+	}, beside, reachOf(p))
 	switch {
 	case res == nil || res.Failure == nil:
 		p.SetScenarios(nil)

@@ -191,3 +191,7 @@ func (s *System) Described() []string {
 	defer s.mu.Unlock()
 	return slices.Clone(s.described)
 }
+
+// Work is how many instructions the last step has executed, and what costly ones count for. Steps
+// that took different branches mostly differ in it.
+func (m *Machine) Work() int64 { return m.stepBudget() - m.left - m.budget }

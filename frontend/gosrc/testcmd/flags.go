@@ -138,7 +138,8 @@ func (c *config) define() {
 		"for n up to 100; or map,rand")
 	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+
 		"; full and cartesian store states")
-	f.Uint64Var(&c.seed, "seed", 0, "the `number` that seeds the random schedules")
+	f.Uint64Var(&c.seed, "seed", 0, "the `number` that seeds the random schedules, and the "+
+		"choice of scenarios if check.Linearizable has too many")
 	if c.command == "test" {
 		f.StringVar(&c.machine, "machine", autoMachine,
 			"what runs the tests: the `machine` interpreted; native, which compiles the test and "+
