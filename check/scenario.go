@@ -120,6 +120,7 @@ func (p *plan) run(t *testing.T, s steps) {
 		}
 		c.returned = true
 	}
+	prefixed(h)
 	e := &execution{clock: new(clock), goroutines: len(s.goroutines), value: value}
 	anyWaits := false
 	for g, list := range s.goroutines {
@@ -138,10 +139,10 @@ func (p *plan) run(t *testing.T, s steps) {
 		return
 	}
 	if !h.waiting() {
-		p.observe(h, value)
+		p.observe(h, func(c *call) []any { return perform(c.op.fn, value, c.args) })
 	}
 	calm(true)
-	ok := h.explained()
+	ok := agrees(h)
 	calm(false)
 	if !ok {
 		tell(h.account())
@@ -151,7 +152,7 @@ func (p *plan) run(t *testing.T, s steps) {
 
 // observe makes the calls behind all: those that return something and do not wait. Those without
 // arguments are repeated until they return the same twice.
-func (p *plan) observe(h *history, value reflect.Value) {
+func (p *plan) observe(h *history, perform func(*call) []any) {
 	n, most := 0, len(h.calls)+1
 	for _, x := range p.pool {
 		if !x.observes() {
@@ -159,8 +160,8 @@ func (p *plan) observe(h *history, value reflect.Value) {
 		}
 		var last []any
 		for i := 0; (i == 0 || len(x.args) == 0 && i < most) && len(h.calls) < limitCalls; i++ {
-			c := &call{invocation: x, goroutine: -2, number: n, began: true, returned: true,
-				results: perform(x.op.fn, value, x.args)}
+			c := &call{invocation: x, goroutine: -2, number: n, began: true, returned: true}
+			c.results = perform(c)
 			h.calls = append(h.calls, c)
 			n++
 			if i > 0 && same(last, c.results) {
@@ -186,8 +187,7 @@ func (e *execution) goroutine(g int, calls []*call) {
 		c.began = true
 		mayWait(c.op.mayWait)
 		invoke(e.clock, c, e.goroutines)
-		c.results = perform(c.op.fn, e.value, c.args)
-		respond(e.clock, g)
+		respond(e.clock, c, perform(c.op.fn, e.value, c.args))
 		mayWait(false)
 		c.returned = true
 	}

@@ -87,6 +87,17 @@ func (p *Program) Stored() (*Program, error) {
 	return p.again(e)
 }
 
+// StatesAlone returns the same program for searches that store states and look for races of steps
+// next to each other themselves: states do not say what happened before.
+func (p *Program) StatesAlone() (*Program, error) {
+	if p.how.Adjacent || p.how.NoRaces {
+		return p.Stored()
+	}
+	e := p.how
+	e.Stored, e.Adjacent = true, true
+	return p.again(e)
+}
+
 // WithoutRaces returns the same program without the check for data races.
 func (p *Program) WithoutRaces() (*Program, error) {
 	e := p.how
@@ -255,7 +266,8 @@ func (e Explore) options() (machine.Options, error) {
 	if err != nil {
 		return machine.Options{}, err
 	}
-	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks,
+	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, Adjacent: e.Adjacent,
+		NoLeaks:  e.NoLeaks,
 		Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Patient: e.Patient,
 		Readings: e.Readings, Short: e.Short, Draws: e.Draws,
 		Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms,

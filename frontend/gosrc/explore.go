@@ -47,6 +47,9 @@ type Explore struct {
 	// Stored is needed by searches that store states and look for data races: happens-before is
 	// then part of the states, and the clock that the program reads advances only for timers.
 	Stored bool `json:",omitempty"`
+	// Adjacent, with Stored, leaves happens-before out of the states: the search must look for
+	// races of steps next to each other itself.
+	Adjacent bool `json:",omitempty"`
 	// NoLeaks accepts goroutines that wait forever after the end of the test.
 	NoLeaks bool
 	// Maps explores every order in which loops range over maps; otherwise it is that

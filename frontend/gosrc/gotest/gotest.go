@@ -53,6 +53,8 @@ type Options struct {
 	// do not, Timeout counts alone.
 	Share time.Duration
 
+	few   int           // executions of one of several scenarios before it is given up; 0: any
+	merge bool          // states of scenarios contain what matters of the histories only
 	asked time.Duration // the time-out of the whole, of which Timeout is a part; 0: Timeout is it
 }
 
@@ -95,7 +97,9 @@ type Result struct {
 	// Bound says within how many steps calls end, of such scenarios; empty if there are none.
 	Bound string
 	steps int
-	done  int // of several scenarios, how many were covered before the search has ended
+	// unmerged tells that the histories of scenarios must be kept.
+	unmerged bool
+	done     int // of several scenarios, how many were covered before the search has ended
 	// Failure is the failure that was found, or nil.
 	Failure *Failure
 	// Once is a failure that was seen in a random schedule and did not come again when that was

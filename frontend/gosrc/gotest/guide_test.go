@@ -35,8 +35,9 @@ func TestDrawnScenarios(t *testing.T) {
 			texts = list
 			return &Result{Verdict: engine.Pass}, nil
 		}
-		res, err := scenarios(t.Context(), described, Options{Seed: seed}, time.Now(), &Result{},
-			run, nil, reach)
+		x := &exploring{ctx: t.Context(), o: Options{Seed: seed}, start: time.Now(),
+			total: &Result{}, run: run, reach: reach}
+		res, err := x.scenarios(described)
 		if err != nil {
 			t.Fatal(err)
 		}

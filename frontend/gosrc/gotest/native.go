@@ -117,7 +117,7 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 		return nil, &NeedsInterpreter{"check.Linearizable has calls that may wait forever",
 			"-machine interpreted explores them"}
 	}
-	return scenarios(ctx, described, o, start, res, func(ctx context.Context,
+	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: func(ctx context.Context,
 		_ scenario.Description, texts []string, o Options) (*Result, error) {
 		return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
 			m := n
@@ -126,7 +126,8 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 			r, _, err := runNative(ctx, m, o)
 			return r, err
 		})
-	}, nil, nil)
+	}}
+	return x.scenarios(described)
 }
 
 // steadily is RunNative without scenarios; said is what the first execution has printed. Like

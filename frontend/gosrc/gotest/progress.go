@@ -26,9 +26,9 @@ import (
 )
 
 // check.LockFree and check.ObstructionFree are decided on the graph of all states of a scenario:
-// each state is stored, with what happened before it, and every step of every goroutine is
-// executed from it, except for two kinds of steps that go before all others (below). A goroutine is
-// in a call from before its first step on; suspending it is to give it no more steps.
+// each state is stored, and every step of every goroutine is executed from it,
+// except for two kinds of steps that go before all others (below). A goroutine is in a call from
+// before its first step on; suspending it is to give it no more steps.
 //
 // A type is lock-free if there is no infinite execution in which goroutines make steps in calls
 // but only finitely many calls end, whoever is suspended. A scenario has finitely many calls. So
@@ -53,6 +53,15 @@ import (
 // is in a call and waits. So every execution has one in which that step comes first, with the
 // same steps after it, and a step that is made once is on no cycle. The test itself, which
 // waits until nobody can run, comes last.
+//
+// States do not say what happened before, which would multiply them. A race shows nevertheless, if
+// there is one in any execution. Take one with as few steps as possible whose last one, B, makes a
+// race with an earlier step A. Of the steps between them, those that do not happen after A can be
+// moved before it, and the others do not happen before B and can be omitted, so that B follows A
+// directly from some state, which the search has reached along an execution without races. Whether
+// A happens before B depends on these two alone then. So after each step from each state that has
+// accessed common memory without synchronization, the next steps of the other goroutines are tried
+// (races). A step that has, does not go before all others (first).
 //
 // Steps outside calls (the test starts the goroutines, the type has goroutines of its own) lead
 // to further states, but do not count. A cycle of them alone violates nothing. But then cycles
@@ -100,8 +109,10 @@ type progress struct {
 	stall   *stall
 	failing []trace.Step // to a step that violates something else, or a deadlock
 	reason  string       // the search is not complete
-	most    int32        // steps before a call ends
-	steps   uint64
+	// unmerged tells that the histories must be kept.
+	unmerged bool
+	most     int32 // steps before a call ends
+	steps    uint64
 }
 
 // step is a move from a state.
@@ -198,19 +209,17 @@ func (x *progress) all(id int32) {
 
 // first executes a step that goes before all others, if there is one.
 func (x *progress) first(id int32) bool {
-	if x.m.Starts(0) {
-		return x.thread(id, 0) == moves
-	}
 	for t := range x.m.NumThreads() {
-		if !x.m.Begins(t) {
+		starts := t == 0 && x.m.Starts(0)
+		if !starts && !x.m.Begins(t) {
 			continue
 		}
 		mark := x.m.Mark()
 		o := x.m.Step(t, 0)
-		calls := o.Kind == system.Moved && o.Next == 0 && o.Violation == nil &&
-			(x.m.Call(t) != "" || x.m.Invokes(t))
+		goes := o.Kind == system.Moved && o.Next == 0 && o.Violation == nil && !x.m.Met() &&
+			(starts || x.m.Call(t) != "" || x.m.Invokes(t))
 		x.m.Rewind(mark)
-		if calls {
+		if goes {
 			return x.thread(id, t) == moves
 		}
 	}
@@ -252,6 +261,9 @@ func (x *progress) thread(id int32, t int) can {
 		}
 		ends := in && x.m.Ended(t) > before
 		to := x.add(id, trace.Step{Thread: t, Alt: alt})
+		if x.m.Met() && !x.races(id, trace.Step{Thread: t, Alt: alt}) {
+			return moves
+		}
 		x.m.Rewind(mark)
 		x.moves[id] = append(x.moves[id], move{to, int32(t), alt, in, ends})
 		x.bytes += 24
@@ -260,6 +272,31 @@ func (x *progress) thread(id int32, t int) can {
 		}
 		alt = o.Next
 	}
+}
+
+// races looks for a race of a step, which was made from id, with the next one of another goroutine;
+// false if there is one.
+func (x *progress) races(id int32, first trace.Step) bool {
+	for t := range x.m.NumThreads() {
+		if t == first.Thread {
+			continue
+		}
+		for alt, mark := uint64(0), x.m.Mark(); ; {
+			o := x.m.Step(t, alt)
+			if o.Kind != system.Moved {
+				break
+			}
+			if o.Violation != nil {
+				x.failing = append(x.graph.path(id), first, trace.Step{Thread: t, Alt: alt})
+				return false
+			}
+			x.m.Rewind(mark)
+			if alt = o.Next; alt == 0 {
+				break
+			}
+		}
+	}
+	return true
 }
 
 // known returns what is known about the steps of who from a state.
@@ -419,7 +456,9 @@ func (x *progress) tooMany(id int32, who int) {
 	x.stall = s
 }
 
-// advances explores scenarios of check.LockFree or check.ObstructionFree.
+// advances explores scenarios of check.LockFree or check.ObstructionFree, or those of
+// check.Linearizable, on a program of [gosrc.Program.StatesAlone]. With Options.merge, the states
+// of the latter do not contain the histories, but what matters of them.
 func advances(ctx context.Context, p *gosrc.Program, texts []string, d scenario.Description,
 	o Options) (*Result, error) {
 	start := time.Now()
@@ -429,10 +468,6 @@ func advances(ctx context.Context, p *gosrc.Program, texts []string, d scenario.
 	}
 	if o.Workers < 0 {
 		return nil, mistake("%d workers", o.Workers)
-	}
-	p, err := p.Stored()
-	if err != nil {
-		return nil, err
 	}
 	p = p.WithScenarios(texts)
 	ctx, cancel := context.WithCancel(ctx)
@@ -513,6 +548,7 @@ func (s *advancing) all(ctx context.Context) error {
 					s.mu.Unlock()
 				}
 			}()
+			m := s.p.NewMachine().(*machine.Machine)
 			for {
 				i := int(next.Add(1)) - 1
 				s.mu.Lock()
@@ -521,7 +557,7 @@ func (s *advancing) all(ctx context.Context) error {
 				if over {
 					return
 				}
-				s.one(ctx, i, limit/uint64(n))
+				s.one(ctx, m, i, limit/uint64(n))
 			}
 		})
 	}
@@ -541,14 +577,25 @@ func (s *advancing) all(ctx context.Context) error {
 // search without them may be better after all.
 const manyStates = 100_000
 
-// one explores one scenario.
-func (s *advancing) one(ctx context.Context, i int, limit uint64) {
-	x := &progress{graph: newGraph(s.p), ctx: ctx, bound: s.d.Steps, limit: limit,
+// one explores one scenario, on a machine.
+func (s *advancing) one(ctx context.Context, m *machine.Machine, i int, limit uint64) {
+	x := &progress{graph: &graph{p: s.p, m: m, ids: map[string]int32{}}, ctx: ctx,
+		bound: s.d.Steps, limit: limit,
 		longest: map[int][]int32{}, states: math.MaxInt}
-	if s.d.Progress == scenario.AnyProgress {
+	why := ""
+	switch {
+	case s.o.merge:
+		why = m.Specify(i)
+	case s.d.Progress == scenario.AnyProgress:
 		x.states = manyStates
 	}
-	x.explore(s.p.Initial()[i], s.d.Progress)
+	if why == "" {
+		x.explore(s.p.Initial()[i], s.d.Progress)
+		why = s.p.Unmerged()
+	}
+	if x.unmerged = why != ""; x.unmerged {
+		x.failing, x.reason = nil, "histories must be kept: "+why
+	}
 	if x.reason == "" && x.stall == nil && x.failing == nil && s.p.Timed() {
 		x.reason = "time passes, so a call may wait for those that are suspended"
 	}
@@ -571,9 +618,14 @@ func (s *advancing) judge(ctx context.Context) error {
 	s.stop(p)
 	switch {
 	case x.failing != nil:
-		return s.failIn(p, &trace.Trace{Steps: x.failing})
+		steps, fails := fails(p, x.failing)
+		if !fails {
+			s.res.Verdict, s.res.Reason = engine.Incomplete, unconfirmed
+			return nil
+		}
+		return s.failIn(p, &trace.Trace{Steps: steps})
 	case x.stall == nil:
-		s.res.Verdict, s.res.Reason = engine.Incomplete, x.reason
+		s.res.Verdict, s.res.Reason, s.res.unmerged = engine.Incomplete, x.reason, x.unmerged
 		if x.reason == stopped {
 			s.res.Reason = s.why(ctx, stopped)
 		}
@@ -585,6 +637,44 @@ func (s *advancing) judge(ctx context.Context) error {
 	}
 	s.res.Verdict, s.res.Failure, s.res.Program = engine.Violated, f, p
 	return nil
+}
+
+// unconfirmed is why a scenario is explored in another way whose specification seems to depend on
+// more than the calls before.
+const unconfirmed = "with its history, an execution that seemed to fail does not"
+
+// fails continues an execution, whose history is kept now, until it fails. Then it returns all
+// steps.
+func fails(p *gosrc.Program, steps []trace.Step) (all []trace.Step, ok bool) {
+	m := p.NewMachine().(*machine.Machine)
+	m.Load(p.Initial()[0])
+	failed := false
+	step := func(s trace.Step) bool {
+		o := m.Step(s.Thread, s.Alt)
+		if o.Kind == system.Moved {
+			all = append(all, s)
+			failed = o.Violation != nil
+		}
+		return o.Kind == system.Moved
+	}
+	for _, s := range steps {
+		if step(s); failed {
+			return all, true
+		}
+	}
+	for len(all) < len(steps)+maxSteps && !m.Over() {
+		moved := false
+		for t := range m.NumThreads() {
+			if moved = step(trace.Step{Thread: t}) || moved; failed {
+				return all, true
+			}
+		}
+		if !moved {
+			some, first := m.Stuck()
+			return all, some || first
+		}
+	}
+	return nil, false
 }
 
 // explainStall says what happens in an execution after which calls need not end.

@@ -179,7 +179,7 @@ func TestTiny(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = p.Stored(); err != nil {
+	if p, err = p.StatesAlone(); err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 3))
@@ -244,7 +244,7 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := p.Stored()
+	stored, err := p.StatesAlone()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,43 +260,49 @@ func TestStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := advances(t.Context(), stored, []string{text}, scenario.Description{Steps: 1},
-			Options{Workers: 1})
-		if err != nil || got.Verdict != want.Verdict {
-			t.Fatalf("%s: %+v, %v, want %+v", text, got, err, want)
+		for _, merge := range []bool{false, true} {
+			got, err := advances(t.Context(), stored, []string{text},
+				scenario.Description{Steps: 1}, Options{Workers: 1, merge: merge})
+			if err != nil || got.Verdict != want.Verdict {
+				t.Fatalf("%s, merged %v: %+v, %v, want %+v", text, merge, got, err, want)
+			}
+			if g, w := got.Failure, want.Failure; g != nil && g.Kind != w.Kind {
+				t.Errorf("%s: %s, want %s", text, g.Message, w.Message)
+			}
 		}
-		if g, w := got.Failure, want.Failure; g != nil && g.Kind != w.Kind {
-			t.Errorf("%s: %s, want %s", text, g.Message, w.Message)
-		}
-		seen[got.Verdict]++
+		seen[want.Verdict]++
 	}
 	t.Log(seen)
 }
 
-// TestChanges: scenarios that take long are searched with stored states, and without once more if
-// that takes long, too; but not those of check.LockFree, whose own search asks more.
+// TestChanges: histories are kept where they must be, or where a scenario takes long; scenarios
+// that take long with histories are searched with stored states, and without once more if that
+// takes long, too. Those of check.LockFree are not: their own search asks more.
 func TestChanges(t *testing.T) {
 	for _, tt := range []struct {
-		is  scenario.Progress
-		ran string
+		is       scenario.Progress
+		unmerged bool
+		ran      string
 	}{
-		{scenario.AnyProgress, "run stored run run"},
-		{scenario.LockFree, "run run run"},
-		{scenario.ObstructionFree, "run run run"},
+		{scenario.AnyProgress, true, "run merged run stored run run"},
+		{scenario.AnyProgress, false, "run merged run merged"},
+		{scenario.LockFree, false, "run run run"},
+		{scenario.ObstructionFree, false, "run run run"},
 	} {
 		ran := ""
-		search := func(name string, slow string) explorer {
+		search := func(name string) explorer {
 			return func(_ context.Context, _ scenario.Description, texts []string,
 				_ Options) (*Result, error) {
 				ran = strings.TrimPrefix(ran+" "+name, " ")
-				if len(texts) > 1 && texts[0] == slow {
-					return &Result{Verdict: engine.Incomplete}, nil
+				if len(texts) > 1 && texts[0] == "0:a" {
+					return &Result{Verdict: engine.Incomplete,
+						unmerged: tt.unmerged && name == "merged"}, nil
 				}
 				return &Result{Verdict: engine.Pass}, nil
 			}
 		}
-		x := &exploring{ctx: t.Context(), total: &Result{}, run: search("run", "0:a"),
-			stored: search("stored", "0:a")}
+		x := &exploring{ctx: t.Context(), total: &Result{}, run: search("run"),
+			stored: search("stored"), merged: search("merged")}
 		d := scenario.Description{Progress: tt.is}
 		set := scenario.Set{Texts: []string{"0:a", "0:b", "0:c"}, Total: big.NewInt(3)}
 		on, err := x.explore(set, d)

@@ -564,7 +564,7 @@ func (r *run) dpor(ctx context.Context, p *gosrc.Program) (*stateless.Result, er
 		}
 	}
 	if list := p.Explore().Scenarios; len(list) > 1 {
-		searching, ended, done := watched(ctx)
+		searching, ended, done := watched(ctx, r.o.few)
 		so.Executed = func(m system.Machine) { ended(m.(*machine.Machine)) }
 		ctx = searching
 		defer func() { r.res.done = done() }()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,21 +17,19 @@ import (
 	"cpor/internal/human"
 )
 
-// scenarios explores what check.Linearizable has described, small scenarios first. It adds to res,
-// the result of the test without scenarios. Run explores some scenarios; an incomplete result says
-// how many of them were covered before it stopped.
-func scenarios(ctx context.Context, described []string, o Options, start time.Time, res *Result,
-	run, stored explorer, reach reacher) (*Result, error) {
-	x := &exploring{ctx: ctx, o: o, start: start, total: res, run: run, stored: stored,
-		reach: reach}
+// scenarios explores what check.Linearizable has described, small scenarios first. It adds to the
+// result of the test without scenarios.
+func (x *exploring) scenarios(described []string) (*Result, error) {
+	merged := x.merged
 	for i, text := range described {
 		d, err := scenario.Parse(text)
 		if err != nil {
 			return nil, err
 		}
-		d.Seed = cmp.Or(o.Seed, d.Seed)
+		d.Seed = cmp.Or(x.o.Seed, d.Seed)
+		x.merged, x.many = merged, false
 		if i == 0 && d.Progress != scenario.AnyProgress {
-			res.Executions, res.Samples = 0, 0 // they made no call
+			x.total.Executions, x.total.Samples = 0, 0 // they made no call
 		}
 		sizes := d.Sizes()
 		if d.Only {
@@ -51,7 +50,7 @@ func scenarios(ctx context.Context, described []string, o Options, start time.Ti
 		x.bound(d.Progress)
 	}
 	x.total.Scenarios = x.covered.String()
-	x.total.Duration = time.Since(start)
+	x.total.Duration = time.Since(x.start)
 	return x.total, nil
 }
 
@@ -79,23 +78,35 @@ type exploring struct {
 	stored explorer
 	reach  reacher
 	slow   bool // a scenario has taken long without
+	// merged explores scenarios with stored states that do not contain the histories; nil: that
+	// cannot be, for these.
+	merged explorer
+	many   bool // a scenario has many executions
 }
 
 // reacher returns what one execution of each scenario reaches; nil: that is not known.
 type reacher func(ctx context.Context, texts []string) []map[reached]bool
 
-// explorer explores some scenarios of a description.
+// explorer explores some scenarios of a description. An incomplete result says how many of them
+// were covered before it stopped.
 type explorer func(ctx context.Context, d scenario.Description, texts []string, o Options) (*Result,
 	error)
 
 // explore explores scenarios; on reports whether all have passed. Several together are searched
-// without stored states until one takes long. Then those that are left are searched with them:
-// types without locks have many executions, and few states. One that is not covered then, for
+// without stored states until one has many executions. Then those that are left are searched with
+// stored states that contain what matters of the histories: these are the fewest states, but a
+// scenario of few executions takes longer. If histories must be kept, they are searched without
+// stored states until one takes long, and then with them. A scenario that is not covered then, for
 // instance because its executions need not end, is explored alone, like any other test.
 func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, err error) {
 	for n := 0; n < len(set.Texts); {
 		several := len(set.Texts)-n > 1
-		r, err := x.suited(several, d)(x.ctx, d, set.Texts[n:], x.left())
+		first, alone := x.suited(several, d)
+		o := x.left()
+		if x.merged != nil && !x.many {
+			o.few = manyExecutions
+		}
+		r, err := first(x.ctx, d, set.Texts[n:], o)
 		if err != nil {
 			return false, err
 		}
@@ -104,10 +115,10 @@ func (x *exploring) explore(set scenario.Set, d scenario.Description) (on bool, 
 			break
 		}
 		n += r.done
-		if r.Verdict == engine.Incomplete && several && x.changes(d) {
+		if r.Verdict == engine.Incomplete && (several || alone) && x.changes(d, r) {
 			continue
 		}
-		if r.Verdict == engine.Incomplete && several && x.ctx.Err() == nil &&
+		if r.Verdict == engine.Incomplete && (several || alone) && x.ctx.Err() == nil &&
 			(x.o.Timeout == 0 || x.left().Timeout > quickly) {
 			if r, err = x.run(x.ctx, d, set.Texts[n:n+1], x.left()); err != nil {
 				return false, err
@@ -142,20 +153,37 @@ func (x *exploring) failing() string {
 	return ""
 }
 
-// suited is the search for several scenarios, or one.
-func (x *exploring) suited(several bool, d scenario.Description) explorer {
-	if x.slow && several && d.Progress == scenario.AnyProgress {
-		return x.stored
+// suited is the search for several scenarios, or one. Other reports whether it is another one than
+// that of any other test.
+func (x *exploring) suited(several bool, d scenario.Description) (search explorer, other bool) {
+	switch {
+	case d.Progress != scenario.AnyProgress:
+	case x.merged != nil && (x.many || !several):
+		return x.merged, true
+	case x.slow && several:
+		return x.stored, true
 	}
-	return x.run
+	return x.run, false
 }
 
-// changes reports whether another search is to continue, as one has taken long.
-func (x *exploring) changes(d scenario.Description) bool {
-	if d.Progress != scenario.AnyProgress {
+// changes reports whether another search is to continue: a scenario has many executions, histories
+// must be kept, or a scenario has taken long.
+func (x *exploring) changes(d scenario.Description, r *Result) bool {
+	switch {
+	case d.Progress != scenario.AnyProgress:
 		return false // its search stores states, and asks more of them
-	}
-	if x.slow { // so have stored states
+	case x.merged != nil && !x.many:
+		x.many = x.ctx.Err() == nil
+		if r.unmerged {
+			x.merged = nil
+		}
+		return x.many
+	case x.merged != nil:
+		if r.unmerged {
+			x.merged = nil
+		}
+		return r.unmerged
+	case x.slow: // so have stored states
 		x.slow, x.stored = false, nil
 		return false
 	}
@@ -273,21 +301,56 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 		len(p.Explore().Scenarios) > 0 {
 		return res, err
 	}
-	stored := func(ctx context.Context, d scenario.Description, texts []string, o Options) (*Result,
-		error) {
-		return advances(ctx, p, texts, d, o)
+	x := explores(ctx, p, o, run)
+	x.start, x.total, x.reach = start, res, reachOf(p)
+	res, err = x.scenarios(described)
+	switch {
+	case res == nil || res.Failure == nil:
+		p.SetScenarios(nil)
+	case res.Program != nil:
+		texts := res.Program.Explore().Scenarios // shrink has tried others
+		p.SetScenarios(texts)
+		res.Program.SetScenarios(texts)
+	}
+	return res, err
+}
+
+// Scenarios explores some scenarios of check.Linearizable, which are written as package scenario
+// does it, until one does not pass. Run generates them, and makes the one that fails smaller.
+func Scenarios(ctx context.Context, p *gosrc.Program, texts []string, o Options) (*Result, error) {
+	x := explores(ctx, p, o, judged)
+	x.start, x.total = cmp.Or(o.Start, time.Now()), &Result{Verdict: engine.Pass}
+	_, err := x.explore(scenario.Set{Texts: texts, Total: big.NewInt(int64(len(texts)))},
+		scenario.Description{})
+	return x.total, err
+}
+
+// explores returns what explores scenarios of a program; run explores a program.
+func explores(ctx context.Context, p *gosrc.Program, o Options,
+	run func(context.Context, *gosrc.Program, Options) (*Result, error)) *exploring {
+	alone := sync.OnceValues(p.StatesAlone)
+	stored := func(merge bool) explorer {
+		return func(ctx context.Context, d scenario.Description, texts []string, o Options) (
+			*Result, error) {
+			p, err := alone()
+			if err != nil {
+				return nil, err
+			}
+			o.merge = merge
+			return advances(ctx, p, texts, d, o)
+		}
 	}
 	auto := cmp.Or(o.Engine, Auto) == Auto
-	beside := stored // the search without stored states
-	if !auto {
-		beside = nil
+	x := &exploring{ctx: ctx, o: o}
+	if auto {
+		x.stored, x.merged = stored(false), stored(true)
 	}
-	res, err = scenarios(ctx, described, o, start, res, func(ctx context.Context,
-		d scenario.Description, texts []string, o Options) (*Result, error) {
+	x.run = func(ctx context.Context, d scenario.Description, texts []string, o Options) (*Result,
+		error) {
 		o.Share = 0 // other machines have nothing to add that is worth the time
 		switch {
 		case d.Progress != scenario.AnyProgress, o.Engine == Full:
-			return stored(ctx, d, texts, o)
+			return stored(false)(ctx, d, texts, o)
 		case o.Engine == Cartesian:
 			return oneByOne(texts, o, func(text string, o Options) (*Result, error) {
 				return run(ctx, p.WithScenarios([]string{text}), o)
@@ -296,14 +359,8 @@ func withScenarios(ctx context.Context, p *gosrc.Program, o Options,
 			o.Engine = DPOR
 		}
 		return run(ctx, p.WithScenarios(texts), o)
-	}, beside, reachOf(p))
-	switch {
-	case res == nil || res.Failure == nil:
-		p.SetScenarios(nil)
-	case res.Program != nil:
-		p.SetScenarios(res.Program.Explore().Scenarios) // shrink has tried others
 	}
-	return res, err
+	return x
 }
 
 // oneByOne explores scenarios, each by itself, until one does not pass.
@@ -332,17 +389,26 @@ func oneByOne(texts []string, o Options, run func(text string, o Options) (*Resu
 // quickly is how long a scenario may take among others.
 const quickly = 2 * time.Second
 
-// watched ends a search of several scenarios if one takes too long. Ended is called at the end of
-// each execution. Done stops watching and returns how many were covered.
-func watched(ctx context.Context) (_ context.Context, ended func(*machine.Machine),
+// manyExecutions is how many executions a scenario may have among others before what matters of
+// histories is stored: they take about as long as the states of a larger scenario.
+const manyExecutions = 100
+
+// watched ends a search of several scenarios if one takes too long, or has more than few
+// executions (0: any number). Ended is called at the end of each execution. Done stops watching and
+// returns how many were covered.
+func watched(ctx context.Context, few int) (_ context.Context, ended func(*machine.Machine),
 	done func() int) {
 	ctx, cancel := context.WithCancel(ctx)
-	var at atomic.Int64
+	var at, executions atomic.Int64
 	timer := time.AfterFunc(quickly, cancel)
 	return ctx, func(m *machine.Machine) {
 			if n := int64(m.Scenario()); n > at.Load() {
 				at.Store(n)
+				executions.Store(0)
 				timer.Reset(quickly)
+			}
+			if few > 0 && executions.Add(1) > int64(few) {
+				cancel()
 			}
 		}, func() int {
 			timer.Stop()

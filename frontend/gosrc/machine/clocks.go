@@ -203,6 +203,10 @@ func (m *Machine) access(g *goroutine, p uint64, n int, write bool) {
 	}
 }
 
+// Met reports whether the last step has accessed memory that several goroutines can reach, other
+// than by synchronization.
+func (m *Machine) Met() bool { return m.met }
+
 // addReader adds g to the readers of a word. Those whose reads happen before g's are dropped:
 // what races with one of them also races with g's read.
 func (m *Machine) addReader(r uint64, g *goroutine) uint64 {

@@ -13,7 +13,7 @@ import (
 //
 //   - whether the program has ended, the number of the scenario, how many alarms have gone off
 //     (if that is bounded), the clock (if the program has read it), the output (if it is part of
-//     the state);
+//     the state), what matters of the scenario's history (monitor.go);
 //   - the goroutines, parents first and children in the order of their creation,
 //     with their frames and the registers whose values may still be used;
 //   - the number of other reachable objects;
@@ -106,13 +106,18 @@ func (m *Machine) rank(mp, seq uint64) (n uint64) {
 	return n
 }
 
-// Encode implements [system.Machine].
-func (m *Machine) Encode(dst system.State) system.State {
-	e := &encoder{m: m, dst: dst[:0], first: len(m.objs), at: map[uint32]int32{},
-		place: map[int32]int32{}}
+func (m *Machine) encoder() *encoder {
+	e := &encoder{m: m, first: len(m.objs), at: map[uint32]int32{}, place: map[int32]int32{}}
 	if f := m.sys.first; f != nil {
 		e.first = len(f.objs)
 	}
+	return e
+}
+
+// Encode implements [system.Machine].
+func (m *Machine) Encode(dst system.State) system.State {
+	e := m.encoder()
+	e.dst = dst[:0]
 	m.encode(e)
 	if m.sys.history() {
 		e.history()
@@ -127,7 +132,7 @@ func (m *Machine) encode(e *encoder) {
 		clock = uint64(m.now - m.clockBegan)
 	}
 	e.word(flag(m.exited)|flag(m.clockWasRead)<<1|uint64(uint32(m.fired))<<2|
-		uint64(m.scenario)<<34, clock, m.outText)
+		uint64(m.scenario)<<34, clock, m.outText, uint64(m.monitor))
 	// The goroutines, parents first.
 	add := func(parent int32) {
 		var mine []int32
@@ -380,6 +385,7 @@ func (m *Machine) Load(s system.State) {
 	m.exited, m.clockWasRead, m.fired = bits&1 == 1, bits&2 == 2, int32(uint32(bits>>2))
 	m.scenario = uint32(bits >> 34)
 	m.now, m.clockBegan, m.outText = int64(d.next()), 0, d.next()
+	m.monitor = uint32(d.next())
 	for _, g := range m.gors {
 		g.gstate = gstate{}
 		g.frames = g.frames[:0]

@@ -24,7 +24,7 @@ import (
 // accesses preserve that.
 
 // history reports whether happens-before is part of encoded states.
-func (s *System) history() bool { return s.races && s.o.Stored }
+func (s *System) history() bool { return s.races && s.o.Stored && !s.o.Adjacent }
 
 // Bare implements [system.Remembering]: happens-before is not part of the program's state.
 func (s *System) Bare(st system.State) system.State {

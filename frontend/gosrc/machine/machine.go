@@ -232,6 +232,7 @@ type top struct {
 	fired                  int32
 	exited, clockRead      bool
 	clockBegan             int64
+	monitor                uint32
 }
 
 // Machine is a live state.
@@ -260,6 +261,8 @@ type Machine struct {
 	states []gstate
 	// The number of the scenario of the execution, from 1 on; 0: none.
 	scenario uint32
+	monitor  uint32 // what matters of its history, see spec
+	rules    *rules // if the specification of the scenario is executed
 	tops     []top
 
 	track    bool
@@ -367,7 +370,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 			m.naming.forget(t.objs)
 			m.fired = t.fired
 			m.now, m.exited, m.clockWasRead, m.outText = t.now, t.exited, t.clockRead, t.outText
-			m.clockBegan = t.clockBegan
+			m.clockBegan, m.monitor = t.clockBegan, t.monitor
 			m.output = m.output[:t.out]
 			m.marked = m.marked[:t.marked]
 		case undoReuse:
@@ -383,7 +386,8 @@ func (m *Machine) Rewind(mark system.Mark) {
 // begin saves in the undo log what a step of a goroutine may change.
 func (m *Machine) begin(g *goroutine) {
 	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output),
-		len(m.marked), m.outText, m.now, m.fired, m.exited, m.clockWasRead, m.clockBegan})
+		len(m.marked), m.outText, m.now, m.fired, m.exited, m.clockWasRead, m.clockBegan,
+		m.monitor})
 	m.log = append(m.log, undo{kind: undoTop})
 	m.fresh, m.freshObj, m.began = uint32(len(m.mem)), len(m.objs), len(m.log)
 	m.saveState(g)

@@ -34,6 +34,7 @@ import (
 // explores one with this history: whether an invocation sees a response is the order of two
 // dependent transitions, the same in the whole class.
 func scenarios(plain func(name string, run func(m *Machine, g *goroutine, r []uint64))) {
+	merging(plain)
 	// described(text): check says what it can generate scenarios of.
 	plain("internal/cpor.Described", func(m *Machine, g *goroutine, r []uint64) {
 		s, text := m.sys, m.text(r[0])
@@ -90,6 +91,11 @@ func scenarios(plain func(name string, run func(m *Machine, g *goroutine, r []ui
 
 // invoke makes the invocation of a call part of the transition.
 func (m *Machine) invoke(g *goroutine) {
+	if s := m.spec(); s != nil {
+		m.monitor = s.invoked(m.monitor, int32(g.sees))
+		g.sees, g.words = 0, 0
+		return
+	}
 	for i := range uint64(g.words) {
 		m.touchWord(g.invokes+i, false)
 		m.set(m.addr(g.sees+i), m.mem[m.addr(g.invokes+i)])
@@ -162,7 +168,8 @@ func (m *Machine) Sleeps(t int) bool { return m.gors[t].armed }
 // SetScenarios makes the system one that explores other scenarios, or none. Nothing that belongs
 // to the system may be running.
 func (s *System) SetScenarios(texts []string) {
-	s.o.Scenarios, s.scenarios = texts, nil
+	s.o.Scenarios, s.scenarios, s.unmerged = texts, nil, ""
+	s.specs = make([]*spec, len(texts))
 	s.bubbles = s.mayBubble()
 	if len(texts) == 0 {
 		return

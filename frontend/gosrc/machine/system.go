@@ -56,6 +56,9 @@ type Options struct {
 	// Stored: the search stores states. The vector clocks are part of them, and the clock that
 	// the program reads advances only for alarms.
 	Stored bool
+	// Adjacent: a search with Stored looks for races of steps next to each other itself, so the
+	// vector clocks are not part of states.
+	Adjacent bool
 	// Alarms is how many alarms may go off in an execution; 0: any number. An execution in
 	// which another one would go off ends there quietly.
 	Alarms int
@@ -125,6 +128,8 @@ type System struct {
 	initial system.State
 	// scenarios are the initial states if there are scenarios.
 	scenarios []system.State
+	// specs are their specifications, nil where histories are kept.
+	specs []*spec
 
 	timed   atomic.Bool  // an alarm has gone off
 	cut     atomic.Bool  // one has not because of Options.Alarms
@@ -144,6 +149,7 @@ type System struct {
 
 	mu          sync.Mutex
 	described   []string
+	unmerged    string // why histories must be kept
 	unsupported *Unsupported
 	gaveUp      string
 }
@@ -343,7 +349,7 @@ func (m *Machine) restore() {
 		m.tops[:0]
 	m.now, m.fired, m.exited, m.clockWasRead, m.outText = f.now, f.fired, f.exited, f.clockWasRead,
 		f.outText
-	m.clockBegan, m.scenario = f.clockBegan, 0
+	m.clockBegan, m.scenario, m.monitor = f.clockBegan, 0, 0
 	m.output = m.output[:0]
 	for _, g := range m.gors {
 		g.gstate = gstate{}

@@ -10,6 +10,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/stateless"
 	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/testkit/sample"
 )
 
@@ -138,13 +139,29 @@ func codes() (codes []int) {
 	return codes
 }
 
-// search explores scenarios, and returns what fails in them; nil: nothing.
+// search explores scenarios, with and without stored states, and returns what fails in them; nil:
+// nothing.
 func search(t *testing.T, p *gosrc.Program, texts ...string) *engine.Finding {
 	t.Helper()
 	out, err := stateless.Run(t.Context(), p.WithScenarios(texts).System, stateless.Options{
 		Options: engine.Options{KeepTraces: true, Workers: 1}, Reduction: stateless.DPOR})
 	if err != nil || out.Verdict == engine.Incomplete {
 		t.Fatal(out.Reason, err)
+	}
+	stored, err := p.StatesAlone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range texts { // one alone is searched with stored states
+		res, err := gotest.Scenarios(t.Context(), stored, []string{text},
+			gotest.Options{Workers: 1})
+		if err != nil || res.Verdict != out.Verdict || res.States == 0 {
+			t.Fatalf("%s, stored: %+v, %v, want %v", text, res, err, out.Verdict)
+		}
+		if f := res.Failure; f != nil && (f.Kind != gotest.Failed ||
+			!strings.Contains(f.Message, "linearizable")) {
+			t.Fatalf("%s, stored: %s", text, f.Message)
+		}
 	}
 	if out.Verdict == engine.Pass {
 		return nil
