@@ -1,7 +1,6 @@
 package conform_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -130,5 +129,5 @@ func TestArrival(t *testing.T) {
 	if early < int(n)/20 || incomplete < int(n)/20 {
 		t.Errorf("%d rejected before the end, %d incomplete: too few", early, incomplete)
 	}
-	t.Log(fmt.Sprintf("%d rejected before the end, %d incomplete", early, incomplete))
+	t.Logf("%d rejected before the end, %d incomplete", early, incomplete)
 }

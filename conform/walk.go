@@ -81,7 +81,6 @@ type node struct {
 	player []int32 // nil if rules say who plays each host
 	taken  int32
 	silent int32 // how many steps since the last event; on line, their cost
-	path   *path // on line: nil
 }
 
 // load makes a node the live one.
