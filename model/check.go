@@ -17,6 +17,7 @@ import (
 	"cpor/internal/human"
 	"cpor/ltl"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 // Options say how to explore a model. The zero value explores everything, with the Cartesian
@@ -103,7 +104,7 @@ func (r *Result) finding(b *strings.Builder, f *engine.Finding) {
 		fmt.Fprintln(b, trace.Headline(f.Violation))
 		var rec *trace.Record
 		if rec, err = f.Trace.Record(r.system); err == nil {
-			err = rec.WriteTable(b, o)
+			err = draw.Table(b, rec, o)
 		}
 	default:
 		fmt.Fprintf(b, "%s\n%s\n", trace.Headline(f.Violation), f.TraceMissing)

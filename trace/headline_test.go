@@ -6,6 +6,7 @@ import (
 
 	"cpor/system"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 func TestHeadline(t *testing.T) {
@@ -38,7 +39,7 @@ func TestObserverColumn(t *testing.T) {
 	}
 	for _, width := range []int{40, 100} {
 		var b strings.Builder
-		if err := r.WriteTable(&b, trace.TableOptions{Width: width}); err != nil {
+		if err := draw.Table(&b, r, trace.TableOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		if s := b.String(); !strings.Contains(s, "Worker[0]") || strings.Contains(s, "x < 1") ||
@@ -48,7 +49,7 @@ func TestObserverColumn(t *testing.T) {
 	}
 	r.Events = r.Events[1:]
 	var b strings.Builder
-	if err := r.WriteTable(&b, trace.TableOptions{}); err != nil {
+	if err := draw.Table(&b, r, trace.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := b.String(); !strings.Contains(s, "no step") {

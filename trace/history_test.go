@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 // queueHistory has all that a history can have: calls before, during and after the goroutines, one
@@ -35,7 +36,7 @@ func TestHistoryChart(t *testing.T) {
 		var b bytes.Buffer
 		rec := &trace.Record{History: h, Events: []trace.Event{{Thread: "TestQueue",
 			Text: "q := New()"}}}
-		if err := rec.WriteChart(&b); err != nil {
+		if err := draw.Chart(&b, rec); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name+".svg", b.String())
@@ -84,7 +85,7 @@ func FuzzCutHistory(f *testing.F) {
 			}
 			return
 		}
-		if err := (&trace.Record{History: h}).WriteChart(new(bytes.Buffer)); err != nil {
+		if err := draw.Chart(new(bytes.Buffer), &trace.Record{History: h}); err != nil {
 			t.Error(err)
 		}
 	})

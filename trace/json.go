@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"cpor/system"
@@ -213,26 +212,13 @@ func NeedsStates(name string) bool {
 	return strings.HasSuffix(name, ".itf.json") || strings.HasSuffix(name, ".states.json")
 }
 
-// WriteFile writes the record to a file, replacing it: in ITF if the name ends in
-// .itf.json, as JSON if in .json, as a message-sequence chart if in .svg, otherwise
-// as a table with every step. It returns the errors of the file system.
-func (r *Record) WriteFile(name string) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
+// Headline returns the kind and the message of a violation, as "kind: message",
+// without saying the kind twice.
+func Headline(v *system.Violation) string {
+	kind := string(v.Kind)
+	if rest, ok := strings.CutPrefix(v.Message, kind); ok && (rest == "" || rest[0] == ':' ||
+		rest[0] == ' ') {
+		return v.Message
 	}
-	switch lower := strings.ToLower(name); {
-	case strings.HasSuffix(lower, ".itf.json"):
-		err = r.WriteITF(f)
-	case strings.HasSuffix(lower, ".json"):
-		err = r.WriteJSON(f)
-	case strings.HasSuffix(lower, ".svg"):
-		err = r.WriteChart(f)
-	default:
-		err = r.WriteTable(f, TableOptions{Width: 100})
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return kind + ": " + v.Message
 }

@@ -1,4 +1,4 @@
-// Package trace replays, minimizes, records, prints and exports executions.
+// Package trace replays, minimizes, records and exports executions. Package trace/draw prints them.
 //
 // A [Trace] is a full interleaving from an initial state in which every step is
 // one transition: the index of the initial state, and for each step the thread
@@ -10,11 +10,10 @@
 //	err := tr.Replay(sys)       // does it show what it claims?
 //	tr = tr.Minimize(sys, trace.DefaultBudget) // fewer steps, few context switches
 //	rec, err := tr.Record(sys)  // names, places, accesses, values
-//	rec.WriteTable(os.Stdout, trace.TableOptions{Width: 80})
+//	err = draw.Table(os.Stdout, rec, trace.TableOptions{Width: 80})
 //
-// The table is drawn with go-pretty. Minimizing is our own, because it needs the independence of
-// transitions (two transitions of different threads are
-// dependent if they touch a common location and one writes), which no library
+// Minimizing is our own, because it needs the independence of transitions (two transitions of
+// different threads are dependent if they touch a common location and one writes), which no library
 // knows.
 package trace
 

@@ -22,6 +22,7 @@ import (
 	"cpor/system"
 	toy "cpor/testkit/toysystem"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 var (
@@ -153,7 +154,7 @@ func TestTable(t *testing.T) {
 				t.Fatal(err)
 			}
 			var b strings.Builder
-			if err := rec.WriteTable(&b, tt.o); err != nil {
+			if err := draw.Table(&b, rec, tt.o); err != nil {
 				t.Fatal(err)
 			}
 			width := tt.o.Width
@@ -180,7 +181,7 @@ func TestWidths(t *testing.T) {
 		}
 		for width := 1; width < 140; width++ {
 			var b strings.Builder
-			if err := rec.WriteTable(&b, trace.TableOptions{Width: width}); err != nil {
+			if err := draw.Table(&b, rec, trace.TableOptions{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {
@@ -203,7 +204,7 @@ func TestEmptyTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := rec.WriteTable(&b, trace.TableOptions{}); err != nil {
+	if err := draw.Table(&b, rec, trace.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "empty.txt", b.String())
@@ -264,7 +265,7 @@ func TestWriteFile(t *testing.T) {
 	for name, start := range map[string]string{"t.json": "{\n", "t.txt": "Philosopher\n",
 		"t": "Philosopher\n"} {
 		file := filepath.Join(dir, name)
-		if err := rec.WriteFile(file); err != nil {
+		if err := draw.File(file, rec); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(file)
@@ -273,7 +274,7 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
 	}
-	if err := rec.WriteFile(filepath.Join(dir, "no", "such", "folder")); err == nil {
+	if err := draw.File(filepath.Join(dir, "no", "such", "folder"), rec); err == nil {
 		t.Error("a file in a folder that does not exist was written")
 	}
 }
@@ -481,7 +482,7 @@ func TestLongTrace(t *testing.T) {
 	}
 }
 
-func ExampleRecord_WriteTable() {
+func ExampleTrace_Record() {
 	p := toy.NewProgram()
 	x := p.Scalar("x", 0)
 	p.Thread("Writer", 0, toy.Atomic(toy.Store(x, nil, toy.Const(1))))

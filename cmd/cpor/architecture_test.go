@@ -391,9 +391,9 @@ func TestUsersPay(t *testing.T) {
 func TestImported(t *testing.T) {
 	for path, most := range map[string][2]int{
 		"cpor/system":           {1, 0},
-		"cpor/model":            {29, 18},
-		"cpor/engine/unfolding": {9, 15},
-		"cpor/engine/search":    {18, 18},
+		"cpor/model":            {30, 18},
+		"cpor/engine/unfolding": {8, 8},
+		"cpor/engine/search":    {17, 10},
 	} {
 		out, err := exec.Command("go", "list", "-deps", path).Output()
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"cpor/detect/logs"
 	"cpor/detect/predicate"
 	"cpor/internal/human"
+	"cpor/internal/layout"
 	"cpor/internal/terminal"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -312,7 +313,7 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	labels := r.labels()
 	if r.Witness != nil {
 		fmt.Fprintln(out, "\nwitness cut")
-		t := human.NewTable()
+		t := layout.NewTable()
 		t.AppendHeader(table.Row{"host", "events", "where", "event just before", "at"})
 		for i, ls := range r.Witness.Cut {
 			host := page.Paint(terminal.Thread(i), ls.Host)
@@ -367,7 +368,7 @@ func (r *report) lattice() string {
 
 func (r *report) explain(out io.Writer) {
 	parts := len(r.res.Conjunctions)
-	t := human.NewTable()
+	t := layout.NewTable()
 	header := table.Row{"conjunct", "support"}
 	if parts > 1 {
 		fmt.Fprintf(out, "a disjunction of %d parts, each a conjunction:\n", parts)
@@ -392,7 +393,7 @@ func (r *report) printSteps(out io.Writer, page terminal.Page, what string, step
 		fmt.Fprintf(out, ", the last %d", len(steps))
 	}
 	fmt.Fprintln(out)
-	t := human.NewTable()
+	t := layout.NewTable()
 	for _, s := range steps {
 		host := page.Paint(terminal.Thread(max(0, slices.Index(r.Hosts, s.Host))), s.Host)
 		t.AppendRow(table.Row{host, s.Index, s.Text, s.Pos})
@@ -409,7 +410,7 @@ func (r *report) printEvidence(out io.Writer, page terminal.Page) {
 		fmt.Fprintf(out, ", from %d to %d of %s", from+1, to, human.Count(len(r.order)))
 	}
 	fmt.Fprintln(out)
-	t := human.NewTable()
+	t := layout.NewTable()
 	gap := false
 	for x := 0; x <= len(r.Observation); x++ {
 		shown := r.near == 0

@@ -15,6 +15,7 @@ import (
 
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
+	"cpor/internal/layout"
 
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -171,7 +172,7 @@ func (b *benchResult) String() string {
 	count := func(x float64) string { return humanize.CommafWithDigits(x, 1) }
 	fmt.Fprintf(&out, "explored transitions N_T and states N_S, averages over %d computations\n",
 		b.Runs)
-	t := human.NewTable(2, 3, 5, 6, 7, 8, 9, 10)
+	t := layout.NewTable(2, 3, 5, 6, 7, 8, 9, 10)
 	t.AppendHeader(table.Row{"example", "N", "S", "level", "N_T", "N_S", "paper N_T", "paper N_S",
 		"violations", "transitions/s"})
 	for _, c := range b.Table {
@@ -188,7 +189,7 @@ func (b *benchResult) String() string {
 		return out.String()
 	}
 	fmt.Fprintln(&out, "\ngrowth of N_T with N, fitted")
-	t = human.NewTable(3, 6, 9)
+	t = layout.NewTable(3, 6, 9)
 	t.AppendHeader(table.Row{"example", "level", "S", "N", "N_T", "residual", "paper N_T",
 		"polynomial", "residual", "paper"})
 	for _, s := range b.Growth {

@@ -17,6 +17,7 @@ import (
 	"cpor/ltl"
 	"cpor/system"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 // itfState is a state of a replay.
@@ -53,7 +54,7 @@ const shownProps = 6
 // propositions.
 func (x *Counterexample) WriteText(w io.Writer, o trace.TableOptions) error {
 	fmt.Fprintf(w, "%s { %s } %s", x.Property.Called(), x.Property.Text,
-		o.Page().Paint(terminal.Bad, "does not hold"))
+		draw.Page(o).Paint(terminal.Bad, "does not hold"))
 	if x.Part != x.Property.Formula {
 		fmt.Fprintf(w, ", namely its part\n  %s", x.Part)
 	}
@@ -63,7 +64,7 @@ func (x *Counterexample) WriteText(w io.Writer, o trace.TableOptions) error {
 
 // WriteTable prints the execution as WriteText does, without the property.
 func (x *Counterexample) WriteTable(w io.Writer, o trace.TableOptions) error {
-	page := o.Page()
+	page := draw.Page(o)
 	colors := map[string]terminal.Color{}
 	for _, e := range x.Record.Events {
 		if _, ok := colors[e.Thread]; !ok {
@@ -276,7 +277,7 @@ func (x *Counterexample) WriteFile(name string) error {
 	case strings.HasSuffix(name, ".itf.json"):
 		err = x.WriteITF(&b)
 	case strings.HasSuffix(name, ".svg"):
-		err = x.Record.WriteChart(&b)
+		err = draw.Chart(&b, x.Record)
 	case strings.HasSuffix(name, ".json"):
 		enc := json.NewEncoder(&b)
 		enc.SetIndent("", "  ")

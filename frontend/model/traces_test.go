@@ -21,6 +21,7 @@ import (
 	"cpor/frontend/model"
 	"cpor/system"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 var updateTraces = flag.Bool("update-traces", false, "rewrite the traces under testdata/traces")
@@ -45,7 +46,7 @@ func TestTraces(t *testing.T) {
 			}
 			rec := record(t, m.System())
 			var b bytes.Buffer
-			if err := rec.WriteTable(&b, trace.TableOptions{Width: 80}); err != nil {
+			if err := draw.Table(&b, rec, trace.TableOptions{Width: 80}); err != nil {
 				t.Fatal(err)
 			}
 			got := b.String()
@@ -125,7 +126,7 @@ func checkForms(t *testing.T, rec *trace.Record) {
 		}
 	}
 	var b bytes.Buffer
-	if err := rec.WriteChart(&b); err != nil {
+	if err := draw.Chart(&b, rec); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Count(b.String(), `class="message"`); got != arrows {

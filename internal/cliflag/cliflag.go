@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"cpor/internal/human"
+	"cpor/internal/layout"
 	"cpor/internal/spell"
 )
 
@@ -249,5 +249,5 @@ func (f *Set) describe(w io.Writer, name string) {
 	} else {
 		head += strings.Repeat(" ", column-len(head))
 	}
-	fmt.Fprintf(w, "%s%s\n", head, human.Wrap(usage, column))
+	fmt.Fprintf(w, "%s%s\n", head, layout.Wrap(usage, column))
 }

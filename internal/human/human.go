@@ -5,11 +5,9 @@ package human
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // integer is any number that counts something.
@@ -63,13 +61,4 @@ func Clock(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d", s/60, s%60)
 	}
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-}
-
-// Wrap breaks a text into lines of 80 columns and indents all but the first.
-func Wrap(s string, indent int) string {
-	lines := strings.Split(text.WrapSoft(s, 80-indent), "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
-	}
-	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }

@@ -12,6 +12,7 @@ import (
 	"cpor/frontend/model"
 	"cpor/testkit/oracle"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 // tables returns the tables of the traces that a search by an engine has found, and how
@@ -58,7 +59,7 @@ func tables(t *testing.T, e *engine.Entry, text string, o engine.Options) (table
 			local++
 		}
 		var b strings.Builder
-		if err := rec.WriteTable(&b, trace.TableOptions{Width: 80}); err != nil {
+		if err := draw.Table(&b, rec, trace.TableOptions{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		tables = append(tables, b.String())

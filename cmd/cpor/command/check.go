@@ -3,7 +3,7 @@ package command
 import (
 	"cpor/frontend"
 	"cpor/internal/cliflag"
-	"cpor/internal/human"
+	"cpor/internal/layout"
 	"errors"
 	"flag"
 	"fmt"
@@ -67,7 +67,7 @@ func checkCommand(e *env, args []string) int {
 	if !c.quiet {
 		fmt.Fprintf(e.stdout, "%s: no mistakes found\n", file)
 		if ps := paramList(m.Params); ps != "" {
-			fmt.Fprintf(e.stdout, "  %s\n", human.Wrap("constants that -D can change: "+ps, 2))
+			fmt.Fprintf(e.stdout, "  %s\n", layout.Wrap("constants that -D can change: "+ps, 2))
 		}
 	}
 	return ExitPass

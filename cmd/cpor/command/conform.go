@@ -25,6 +25,7 @@ import (
 	"cpor/internal/terminal"
 	"cpor/system"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 // conformConfig is what the flags of `cpor conform` say.
@@ -173,7 +174,7 @@ func (c *conformConfig) run(e *env, sys system.System, files []string) int {
 		err = r.write(e.stdout)
 	}
 	if err == nil && c.trace != "" {
-		err = rec.WriteFile(c.trace)
+		err = draw.File(c.trace, rec)
 	}
 	if err != nil {
 		return mistake(err)
@@ -272,7 +273,7 @@ func (r *conformReport) write(w io.Writer) error {
 		r.Verdict == conform.Accepted {
 		return err
 	}
-	return r.rec.WriteTable(w, trace.TableOptions{Width: r.page.Width, Color: r.page.Color,
+	return draw.Table(w, r.rec, trace.TableOptions{Width: r.page.Width, Color: r.page.Color,
 		MaxSteps: 20})
 }
 

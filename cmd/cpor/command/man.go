@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"cpor/internal/cliflag"
-	"cpor/internal/human"
+	"cpor/internal/layout"
 )
 
 func manHelp(w io.Writer) {
@@ -102,7 +102,7 @@ func (p *manPage) text(lines ...string) {
 	}
 	for sentence := range strings.SplitSeq(manSentence.ReplaceAllString(strings.Join(lines, " "),
 		"$1\n"), "\n") {
-		for l := range strings.SplitSeq(human.Wrap(sentence, 20), "\n") {
+		for l := range strings.SplitSeq(layout.Wrap(sentence, 20), "\n") {
 			fmt.Fprintln(p.w, roff(strings.TrimSpace(l)))
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"cpor/internal/terminal"
 	"cpor/system"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 // replayed are the flags that mean something beside -replay, besides those of front
@@ -69,7 +70,7 @@ func (e *env) replay(c *runConfig, m *frontend.Program) int {
 			if shown != nil {
 				p.err = shown.WriteTable(b, p.table())
 			} else {
-				p.err = f.record.WriteTable(b, all)
+				p.err = draw.Table(b, f.record, all)
 			}
 		}
 		if r.Note != "" && !c.quiet {

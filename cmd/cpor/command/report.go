@@ -22,6 +22,7 @@ import (
 	"cpor/internal/terminal"
 	"cpor/system"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 // report is the result of an exploration, ready to be printed. Which of the figures
@@ -425,7 +426,7 @@ func (r *report) writeViolation(p *printer, i int, f finding) {
 		return
 	}
 	if p.err == nil {
-		p.err = f.record.WriteTable(p.w, p.table())
+		p.err = draw.Table(p.w, f.record, p.table())
 	}
 	p.printf("\n")
 	if n := len(f.record.Events); n > maxSteps && r.c.trace == "" {

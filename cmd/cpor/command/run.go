@@ -21,9 +21,10 @@ import (
 	"cpor/engine/temporal"
 	"cpor/frontend"
 	"cpor/internal/cliflag"
-	"cpor/internal/human"
+	"cpor/internal/layout"
 	"cpor/internal/terminal"
 	"cpor/system"
+	"cpor/trace/draw"
 )
 
 // runConfig is what the flags of `cpor run` say.
@@ -387,7 +388,7 @@ Reductions (-por):`)
 	for _, name := range engine.Names("") {
 		for _, r := range engine.Entries("") {
 			if r.Name == name {
-				fmt.Fprintf(w, "  %-18s%s\n", name, human.Wrap(r.Summary, 20))
+				fmt.Fprintf(w, "  %-18s%s\n", name, layout.Wrap(r.Summary, 20))
 				break
 			}
 		}
@@ -741,27 +742,27 @@ func (t *traceFile) write(found []finding) ([]string, error) {
 	}
 	var names []string
 	for _, f := range found {
-		var w interface{ WriteFile(string) error }
+		var write func(name string) error
 		switch {
 		case t.trail != nil:
 			trail := newTrail(t.trail, &f)
 			if trail == nil {
 				continue
 			}
-			w = trail
+			write = trail.WriteFile
 		case f.Account != nil:
 			if x, ok := f.Account.(*temporal.Counterexample); ok {
 				x.Record.Params, x.Record.Flags = t.params, t.flags
 			}
-			w = f.Account
+			write = f.Account.WriteFile
 		case f.record != nil:
 			f.record.Params, f.record.Flags = t.params, t.flags
-			w = f.record
+			write = func(name string) error { return draw.File(name, f.record) }
 		default:
 			continue
 		}
 		name := t.numbered(len(names))
-		if err := w.WriteFile(name); err != nil {
+		if err := write(name); err != nil {
 			return names, pathError(err)
 		}
 		t.created = false

@@ -11,6 +11,7 @@ import (
 	"cpor/frontend/gosrc/gotest"
 	"cpor/system"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 // Headline returns place, kind and message of a failure in one line.
@@ -70,7 +71,7 @@ func Describe(p system.System, f *gotest.Failure, o trace.TableOptions, hurry fu
 			if len(f.Cycle) == 0 {
 				rec.Events = fold(rec.Events)
 			}
-			err = rec.WriteTable(&b, o)
+			err = draw.Table(&b, rec, o)
 			if n := len(rec.Events); len(f.Cycle) > 0 {
 				steps := fmt.Sprintf("steps %d to %d lead", first+1, n)
 				if first+1 == n {
@@ -97,7 +98,7 @@ func Describe(p system.System, f *gotest.Failure, o trace.TableOptions, hurry fu
 		b.WriteString("\n")
 	}
 	for _, s := range f.Stacks {
-		fmt.Fprintf(&b, "\n%s\n", wrap(s.Goroutine+" "+s.What, o.Page().Columns()))
+		fmt.Fprintf(&b, "\n%s\n", wrap(s.Goroutine+" "+s.What, draw.Page(o).Columns()))
 		for _, fr := range s.Frames {
 			fmt.Fprintf(&b, "\t%s (%s:%d)\n", fr.Func, fr.Pos.File, fr.Pos.Line)
 		}

@@ -136,7 +136,7 @@ func (s subtest) line(test string, page terminal.Page) string {
 }
 
 // wrap breaks a line so that it fits into a report of this width. Words stay
-// whole, so that paths can be followed, which human.Wrap does not promise.
+// whole, so that paths can be followed, which layout.Wrap does not promise.
 func wrap(line string, width int) string {
 	var b strings.Builder
 	n := 0

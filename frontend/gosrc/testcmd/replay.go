@@ -15,6 +15,7 @@ import (
 	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/human"
 	"cpor/trace"
+	"cpor/trace/draw"
 )
 
 func countBoth(executions, states uint64) string {
@@ -97,7 +98,7 @@ func (s *session) save(name string, p *gosrc.Package, prog program, test string,
 			return err
 		}
 		rec.History = f.History
-		return rec.WriteFile(name)
+		return draw.File(name, rec)
 	case !strings.HasSuffix(lower, ".json"):
 		text := Headline(f) + "\n\n" + Describe(prog, f, trace.TableOptions{}, nil)
 		return os.WriteFile(name, []byte(text), 0o666)

@@ -1,4 +1,4 @@
-package trace
+package draw
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 
 	svg "github.com/ajstarks/svgo"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"cpor/trace"
 )
 
 // The measures of a chart, in pixels.
@@ -34,15 +36,15 @@ func (s *errSink) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// WriteChart draws the record as a message-sequence chart in SVG: a lifeline for
+// Chart draws a record as a message-sequence chart in SVG: a lifeline for
 // each thread that takes part, time running down, a dot for each step with what it
 // did, and an arrow from where a message was sent to where it was received. A
 // message that nobody received ends in a small circle. A dot's tooltip is the
 // statement with its place. Above it stands the history, if there is one. All text is escaped.
-func (r *Record) WriteChart(w io.Writer) error {
+func Chart(w io.Writer, r *trace.Record) error {
 	sink := &errSink{w: w}
 	c := svg.New(sink)
-	file := r.file()
+	file := fileOf(r)
 	var threads []int
 	names := map[int]string{}
 	y := make([]int, len(r.Events)+1)
@@ -63,7 +65,7 @@ func (r *Record) WriteChart(w io.Writer) error {
 				names[m.With] = m.WithName
 			}
 		}
-		for _, l := range e.lines(file, false)[min(1, len(e.Deeds)):] {
+		for _, l := range lines(&e, file, false)[min(1, len(e.Deeds)):] {
 			rows[i] = append(rows[i], strings.Split(wrap(l.text, chartChars, ""), "\n")...)
 		}
 		y[i+1] += max(1, len(rows[i]))*chartRow + chartRow/2
@@ -78,7 +80,7 @@ func (r *Record) WriteChart(w io.Writer) error {
 	above, wide := 0, width
 	var history *layout
 	if r.History != nil {
-		history = r.History.layout()
+		history = newLayout(r.History)
 		above, wide = history.height(), max(width, history.width)
 	}
 	c.Start(wide, above+height, fmt.Sprintf(`viewBox="0 0 %d %d"`, wide, above+height),
@@ -91,7 +93,7 @@ func (r *Record) WriteChart(w io.Writer) error {
 	c.DefEnd()
 	c.Rect(0, 0, wide, above+height, `fill="white"`)
 	if r.History != nil {
-		r.History.draw(c, history)
+		drawHistory(c, r.History, history)
 	}
 	c.Gtransform(fmt.Sprintf("translate(0 %d)", above))
 	for _, t := range threads {
@@ -123,7 +125,7 @@ func (r *Record) WriteChart(w io.Writer) error {
 		c.Gend()
 	}
 	if v := r.Violation; v != nil {
-		c.Text(chartMargin, height-4, Headline(v), `fill="#b00020"`)
+		c.Text(chartMargin, height-4, trace.Headline(v), `fill="#b00020"`)
 	}
 	c.Gend()
 	c.End()
@@ -134,13 +136,13 @@ func (r *Record) WriteChart(w io.Writer) error {
 // y where a step is.
 type chart struct {
 	*svg.SVG
-	r *Record
+	r *trace.Record
 	x map[int]int
 	y []int
 }
 
 // message draws the arrow of a message of step i.
-func (c *chart) message(i int, m Message) {
+func (c *chart) message(i int, m trace.Message) {
 	e := &c.r.Events[i]
 	x, y := c.x, c.y
 	switch {

@@ -1,6 +1,10 @@
-package human
+// Package layout lays text out in lines and columns for people, the same everywhere. It is apart
+// from package human so that what only prints numbers comes without go-pretty.
+package layout
 
 import (
+	"strings"
+
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -22,4 +26,13 @@ func NewTable(right ...int) table.Writer {
 	t.SetStyle(s)
 	t.SetColumnConfigs(columns)
 	return t
+}
+
+// Wrap breaks a text into lines of 80 columns and indents all but the first.
+func Wrap(s string, indent int) string {
+	lines := strings.Split(text.WrapSoft(s, 80-indent), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }
