@@ -43,7 +43,9 @@ type Result struct {
 	Why string
 	// Events are the events of the log that the mapping maps, Unmapped how many others there are.
 	Events, Unmapped int
-	Place            // of the longest prefix of the log that the search could follow
+	// FirstUnmapped is the text of one that the mapping does not map.
+	FirstUnmapped string
+	Place         // of the longest prefix of the log that the search could follow
 	// Trace is an execution of the model that shows this prefix, and At for each event of it, in
 	// the order of the execution, the step that shows it, counted from 0.
 	Trace *trace.Trace
@@ -109,6 +111,7 @@ type search struct {
 	c        *computation.Computation
 	o        Options
 	unmapped int
+	first    string // the text of the first unmapped event
 
 	initial int           // of the present run
 	seen    map[key]int32 // with the fewest silent steps since the last event
@@ -163,10 +166,10 @@ func newSearch(sys system.System, c *computation.Computation, mp *Mapping,
 	o Options) (*search, error) {
 	s := &search{sys: sys, c: c, o: o, seen: map[key]int32{}, seeds: newSeeds()}
 	var log *history
-	log, s.unmapped = mp.history(c, o.Lost)
+	log, s.unmapped, s.first = mp.history(c, o.Lost)
 	if log.total == 0 {
-		return nil, fmt.Errorf("none of the %d events of the log is mapped: see the lines that "+
-			"begin with %s", s.unmapped, directive)
+		return nil, fmt.Errorf("none of the %d events of the log is mapped (the first is %q): see "+
+			"the lines that begin with %s", s.unmapped, s.first, directive)
 	}
 	if o.MaxNodes == 0 {
 		s.o.MaxNodes = DefaultNodes

@@ -76,9 +76,10 @@ type wanted struct {
 	value string
 }
 
-// history returns the events of a log that are mapped, and how many are not.
+// history returns the events of a log that are mapped, how many are not, and the text of the first
+// of those.
 func (m *Mapping) history(c *computation.Computation, lost func(string) bool) (h *history,
-	unmapped int) {
+	unmapped int, first string) {
 	h = newHistory(c.Names(), lost)
 	h.ended = true
 	for p := range h.hosts {
@@ -89,12 +90,14 @@ func (m *Mapping) history(c *computation.Computation, lost func(string) bool) (h
 				e.index, e.clock = k, c.Clock(p, k)
 				h.hosts[p].events = append(h.hosts[p].events, e)
 				h.total++
-			} else {
-				unmapped++
+				continue
+			}
+			if unmapped++; unmapped == 1 {
+				first = c.Text(p, k)
 			}
 		}
 	}
-	return h, unmapped
+	return h, unmapped, first
 }
 
 // hostNames returns the names that the rules of a host give it.

@@ -48,7 +48,7 @@ type Place struct {
 // result describes how the search ended.
 func (s *search) result() *Result {
 	r := &Result{Verdict: Rejected, Why: s.why, Events: int(s.log.total), Nodes: len(s.seen),
-		Unmapped: s.unmapped}
+		Unmapped: s.unmapped, FirstUnmapped: s.first}
 	switch {
 	case s.best.taken == s.log.total:
 		r.Verdict, r.Why = Accepted, ""

@@ -247,7 +247,8 @@ func (r *conformReport) write(w io.Writer) error {
 	fmt.Fprintf(&b, "\n  model     %s\n  log       %s, %s", r.file[0],
 		human.Plural(r.run.N(), "host"), human.Plural(r.Events, "event"))
 	if r.Unmapped > 0 {
-		fmt.Fprintf(&b, ", and %d that the mapping does not name", r.Unmapped)
+		fmt.Fprintf(&b, ", and %d that the mapping does not name, such as %q", r.Unmapped,
+			r.FirstUnmapped)
 	}
 	fmt.Fprintf(&b, "\n  followed  %s\n  states    %s\n", human.Count(int64(r.Followed)),
 		human.Count(int64(r.Nodes)))
