@@ -349,7 +349,7 @@ func (c *checker) check() error {
 	if over, err := c.openStore(from); err != nil || over {
 		return err
 	}
-	c.r.Verdict = engine.Pass
+	c.r.Verdict, c.r.Reason = engine.Pass, ""
 	least := c.threads()
 	threads := least
 	first := 0
@@ -532,9 +532,12 @@ func (c *checker) count(s *exploration) {
 	c.r.StoreBytes = max(c.r.StoreBytes, s.bytes())
 }
 
-// explain writes the reason why the graph is not complete to the result; it returns errors of
-// the tool.
+// explain writes the reason why a graph is not complete to the result; it returns errors of
+// the tool. A later graph that is complete leaves the reason.
 func (c *checker) explain(err error) error {
+	if err == nil {
+		return nil
+	}
 	if errors.Is(err, errFault) {
 		c.r.Reason = errFault.Error()
 		return nil

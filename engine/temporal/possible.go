@@ -179,6 +179,7 @@ func (c *checker) possibly() error {
 	initially := c.p.Modality == ltl.Possible
 	err = s.alone(c.watch, func() bool { return g.build(s, c.p.Formula, initially) })
 	c.count(s)
+	c.r.Reason = ""
 	if err := c.explain(err); err != nil {
 		return err
 	}

@@ -143,3 +143,41 @@ func TestResumeDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestReason demands that no limit leaves a result incomplete without a reason, even if a further
+// search for the same property is complete.
+func TestReason(t *testing.T) {
+	incomplete := 0
+	for seed := range sample.Of[uint64](4, 4, 32) {
+		text := oracle.Generate(seed, configs[seed%4])
+		r := rand.New(rand.NewPCG(seed, 6))
+		atoms := atomsFor(text)
+		for i := range 3 {
+			text += fmt.Sprintf("\nltl prop%d { %s }\n", i, randomFormula(r, atoms, 1+r.IntN(3)))
+		}
+		m, err := model.Parse("random.model", text, model.Options{})
+		if err != nil {
+			continue
+		}
+		for limit := uint64(1); limit < 12; limit++ {
+			o := temporal.Options{Reduction: temporal.Transparent,
+				Options: engine.Options{Workers: 1, MaxStates: limit}}
+			rs, err := temporal.Run(t.Context(), m.System(), properties(m), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rs {
+				if r.Verdict == engine.Incomplete {
+					incomplete++
+				}
+				if (r.Verdict == engine.Incomplete) != (r.Reason != "") {
+					t.Errorf("seed %d, at most %d states: %v (%q)", seed, limit, r.Verdict,
+						r.Reason)
+				}
+			}
+		}
+	}
+	if incomplete == 0 {
+		t.Error("no limit was reached")
+	}
+}
