@@ -318,9 +318,6 @@ func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
 	list(a, &y.parents, nil)
 	list(a, &y.keys, nil)
 	list(a, &y.index, nil)
-	if a.reading() {
-		t.ledger.take(y.bytes()-before, true)
-	}
 	list(a, &sh.vertex, nil)
 	list(a, &sh.leafOf, nil)
 	number(a, &sh.leaves)
@@ -353,6 +350,9 @@ func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
 		y.view.Store(nil)
 	case a.reading() && !y.restore(words):
 		a.fail("the first states")
+	}
+	if a.reading() {
+		t.ledger.take(y.bytes()-before, true)
 	}
 }
 

@@ -102,9 +102,8 @@ func TestArchive(t *testing.T) {
 			if st2.Len() != st.Len() {
 				t.Errorf("%v: %d states, want %d", kind, st2.Len(), st.Len())
 			}
-			// A restored store needs no samples; of so few states, that is up to a fifth.
 			if got, want := st2.Bytes(), st.Bytes(); want > 1<<20 &&
-				(got > want+want/10 || got < want-want/4) {
+				(got > want+want/10 || got < want-want/10) {
 				t.Errorf("%v, %d states: %d bytes, before %d", kind, n, got, want)
 			}
 			if want := st.Bytes(); want > 1<<20 && uint64(size) > want {

@@ -112,9 +112,9 @@ func (t *treeStore) share(from *shape) error {
 		sh.layout.Store(&layout{})
 		before := sh.samples.bytes()
 		sh.samples.freeze(nil)
-		t.ledger.take(sh.samples.bytes()-before, true)
 		sh.learned.Store(true)
 		sh.samples.view.Store(nil)
+		t.ledger.take(sh.samples.bytes()-before, true)
 	}
 	sh.shared = true
 	return nil
