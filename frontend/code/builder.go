@@ -75,10 +75,10 @@ type Builder struct {
 	Accesses bool
 	From, To wasm.Global
 
-	crowded    wasm.Global // some access was not kept
-	access     *wasm.Func
-	demoteFunc *wasm.Func
-	at         int // the end of the tables
+	crowded wasm.Global // some access was not kept
+	access  *wasm.Func
+	looked  *wasm.Func
+	at      int // the end of the tables
 }
 
 // NewBuilder returns a module with the functions that every language needs.
@@ -454,11 +454,11 @@ type Threads struct {
 func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads) *wasm.Func {
 	f := b.Func([]wasm.Type{wasm.I32}, nil)
 	const words = wasm.Local(0)
-	var l [4]wasm.Local
+	var l [5]wasm.Local
 	for i := range l {
 		l[i] = f.Local(wasm.I32)
 	}
-	state, t, n, count := l[0], l[1], l[2], l[3]
+	state, t, n, count, limit := l[0], l[1], l[2], l[3], l[4]
 	m := b.newMark(f)
 	of := threads(f, state, t)
 	f.I32(source)
@@ -473,6 +473,14 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	f.Get(n)
 	f.Op(wasm.I32GeU)
 	f.BrIf(done)
+	if b.Accesses {
+		f.Get(t)
+		f.I32(1)
+		f.Op(wasm.I32Shl)
+		f.Mem(wasm.I32Load16U, limits)
+		f.Set(limit)
+	}
+	step := f.Loop()
 	b.setMark(f, m)
 	known := f.Block()
 	trouble := f.Block()
@@ -483,6 +491,7 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	if b.Accesses {
 		f.GetGlobal(b.crowded)
 		f.BrIf(trouble)
+		b.several(f, state, t, count, m, known)
 	}
 	f.Get(count)
 	f.I32(0)
@@ -502,9 +511,17 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	f.Br(known)
 	f.End()
 	b.left(f, t, m)
+	f.I32(IsLeft)
+	f.Set(count)
 	f.End()
 	if b.Accesses {
-		b.ahead(f, of, state, t, count, m)
+		b.ahead(f, state, count, limit, m, step)
+	}
+	f.End()
+	if b.Accesses {
+		f.I32(source)
+		f.Tee(state)
+		f.SetGlobal(b.Cur)
 	}
 	of.Next()
 	f.Get(t)

@@ -71,6 +71,20 @@ func benchmarkStates(b *testing.B, name string) (sys system.System, states []sys
 	return sys, states
 }
 
+// machineCode waits for the code of a machine that tells accesses.
+func machineCode(tb testing.TB, m system.Machine) *system.Code {
+	for {
+		code, gone := m.Capabilities().Expanding.Compiled(true)
+		if gone {
+			tb.Skip("no machine code")
+		}
+		if code != nil {
+			return code
+		}
+		runtime.Gosched()
+	}
+}
+
 // BenchmarkCompiledSteps measures machine code that tells accesses: the first step of each thread,
 // and with ahead those that follow it, in the same states as BenchmarkTrackedSteps.
 func BenchmarkCompiledSteps(b *testing.B) {
@@ -85,15 +99,7 @@ func BenchmarkCompiledSteps(b *testing.B) {
 
 func benchmarkCompiledSteps(b *testing.B, name string, ahead uint16) {
 	sys, states := benchmarkStates(b, name)
-	x := sys.NewMachine().Capabilities().Expanding
-	code, gone := x.Compiled(true)
-	for code == nil && !gone {
-		runtime.Gosched()
-		code, gone = x.Compiled(true)
-	}
-	if gone {
-		b.Skip("no machine code")
-	}
+	code := machineCode(b, sys.NewMachine())
 	for t := range code.Ahead {
 		code.Ahead[t] = ahead
 	}

@@ -3,6 +3,7 @@ package machine_test
 import (
 	"cmp"
 	"flag"
+	"fmt"
 	"testing"
 
 	"cpor/frontend/model"
@@ -109,8 +110,8 @@ func TestCompiled(t *testing.T) {
 			all.Behind += c.Behind
 		}
 	}
-	t.Logf("%d models, %d states, %d outcomes, %d of them behind others, %d threads left to the machine",
-		models, all.States, all.Outcomes, all.Behind, all.Left)
+	t.Logf("%d models, %d states, %d outcomes, %d of them behind others, "+
+		"%d threads left to the machine", models, all.States, all.Outcomes, all.Behind, all.Left)
 	if models < n/3 || all.Left > all.Outcomes/3 {
 		t.Errorf("the code has executed too little: %d models of %d, %d of %d threads left", models,
 			n, all.Left, all.Outcomes)
@@ -121,23 +122,79 @@ func TestCompiled(t *testing.T) {
 // by the machine.
 func TestCompiledVectors(t *testing.T) {
 	n := cmp.Or(*compiledModels, sample.Of(10, 30, 1500))
-	all := 0
+	all := compareVectors(t, moving)
 	for i := range uint64(n) {
 		text := compiledModel(*compiledFirst + i)
-		if _, err := model.Parse("generated.model", text, model.Options{}); err != nil {
-			continue
+		if _, err := model.Parse("generated.model", text, model.Options{}); err == nil {
+			all += compareVectors(t, text)
 		}
-		states, err := systemtest.Vectors(func() system.System {
-			m, _ := model.Parse("generated.model", text, model.Options{})
-			return m.System()
-		}, 200)
-		if err != nil {
-			t.Fatalf("seed %d: %v\n%s", *compiledFirst+i, err, text)
-		}
-		all += states
 	}
 	t.Logf("%d states", all)
 	if all < 20*n {
 		t.Errorf("only %d states are compared", all)
+	}
+}
+
+// moving is a model in which a thread looks at a slot that another one may have written since the
+// messages in the buffer moved up.
+const moving = `var c = make(chan int8, 2)
+var g bool
+thread A() {
+	var x int8
+	x = <-c
+	atomic { select { case x = <-c: assert(g); default: skip } }
+}
+thread B() { c <- 1; g = true }
+init { c <- 0; go A(); go B() }
+`
+
+func compareVectors(t *testing.T, text string) (states int) {
+	states, err := systemtest.Vectors(func() system.System {
+		m, _ := model.Parse("generated.model", text, model.Options{})
+		return m.System()
+	}, 200)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return states
+}
+
+// TestCrowded runs so many threads on that there is no room for all. Those without room are left to
+// the machine, and are not run on from there.
+func TestCrowded(t *testing.T) {
+	reads := "a[0]"
+	for i := range 40 {
+		reads += fmt.Sprintf(" + a[%d]", i)
+	}
+	m, err := model.Parse("crowded.model", `const N = 40
+var a [N]int8
+thread T() { for { atomic { var x int8 = `+reads+`; skip } } }
+init { for range N { go T() } }
+`, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := m.System()
+	c := machineCode(t, sys.NewMachine())
+	for i := range c.Ahead {
+		c.Ahead[i] = 400
+	}
+	c.Expand(sys.Initial()[0])
+	var next system.Successor
+	left := map[int]int{}
+	behind := 0
+	for c.Next(&next) {
+		if left[next.Thread] > 0 {
+			t.Fatalf("thread %d has steps behind one that is left to the machine", next.Thread)
+		}
+		if next.Left {
+			left[next.Thread]++
+		}
+		if next.Behind {
+			behind++
+		}
+	}
+	if len(left) == 0 || behind < 1000 {
+		t.Errorf("%d threads are left to the machine, and %d steps are run ahead", len(left), behind)
 	}
 }

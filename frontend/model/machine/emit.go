@@ -690,7 +690,14 @@ func (x *fn) exit(to int32) {
 	}
 	x.done64(v)
 	for r := range x.e.sys.rings {
-		if x.rings[r] && !sabotage.Is("code/rotate") {
+		switch {
+		case !x.rings[r]:
+		case x.e.Accesses:
+			x.value(loc{certain: true, n: x.e.ring(r)[0]})
+			x.I64(0)
+			x.Op(wasm.I64Ne)
+			x.BrIf(x.trouble)
+		case !sabotage.Is("code/rotate"):
 			x.Get(x.cur)
 			x.Call(x.e.rotation(r))
 		}

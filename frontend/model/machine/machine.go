@@ -54,7 +54,6 @@ type Machine struct {
 	enabled     []uint64 // see retry
 	ready       []offer
 	before      []uint64
-	encoded     system.State    // see Hash
 	laps        *laps           // made on demand
 	childLaps   *laps           // the same for the start of a thread that is being created
 	childPasses int             // of all starts while init runs
@@ -125,25 +124,8 @@ func (m *Machine) Changed(dst []int32) ([]int32, bool) {
 }
 
 // Hash implements system.Machine: it hashes the difference from the loaded state, so it compares
-// states reached from one Load. A ring counts as its encoding: machine code has it no other way.
-func (m *Machine) Hash() uint64 {
-	h := m.hash
-	if !m.track {
-		return h
-	}
-	for i := range m.sys.rings {
-		if r := &m.sys.rings[i]; r.head.get(m.words) != 0 {
-			m.encoded = m.Encode(m.encoded)
-			for w, v := range m.encoded {
-				if old := m.words[w]; old != v {
-					h ^= system.HashWord(int32(w), old) ^ system.HashWord(int32(w), v)
-				}
-			}
-			break
-		}
-	}
-	return h
-}
+// states reached from one Load.
+func (m *Machine) Hash() uint64 { return m.hash }
 
 // Track implements system.Machine.
 func (m *Machine) Track(on bool) { m.track = on }
