@@ -33,8 +33,9 @@ func learning(run func(context.Context, *Task) (*Result, error)) func(context.Co
 		for range mostRounds {
 			round, cancel := context.WithCancel(ctx)
 			var stopped atomic.Bool
-			end := l.Begin(t.Checkpoint != nil, func() { stopped.Store(true); cancel() })
+			sys, end := l.Begin(t.Checkpoint != nil, func() { stopped.Store(true); cancel() })
 			u := inTime(t, begun)
+			u.System = sys
 			u.Checkpoint = keptUnless(t.Checkpoint, &stopped)
 			res, err := run(round, u)
 			void := end()

@@ -45,7 +45,7 @@ func (f *from) NewMachine() system.Machine {
 // Capabilities implements system.System.
 func (f *from) Capabilities() system.Capabilities {
 	inner := f.System.Capabilities()
-	return system.Capabilities{
+	c := system.Capabilities{
 		Observing:   inner.Observing,
 		Irreducible: inner.Irreducible,
 		Symmetric:   inner.Symmetric,
@@ -55,8 +55,18 @@ func (f *from) Capabilities() system.Capabilities {
 		Interning:   inner.Interning,
 		Portable:    inner.Portable,
 		Merging:     nil, // the page shows plain steps only
-		Learning:    inner.Learning,
+		Learning:    nil,
 	}
+	if inner.Learning != nil {
+		c.Learning = f
+	}
+	return c
+}
+
+// Begin implements [system.Learning].
+func (f *from) Begin(fixed bool, stop func()) (system.System, func() (void bool)) {
+	sys, end := f.System.Capabilities().Learning.Begin(fixed, stop)
+	return &from{sys, f.state}, end
 }
 
 // MaxJump is how many states Jump looks at.

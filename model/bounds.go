@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"cpor/system"
 )
@@ -28,6 +29,11 @@ import (
 // reachable in M/B. Before the first of them, M/B does what M does. So as long as no step did
 // more, the search was one of M/B. It has not found such a violation, so none is reachable, so M
 // and M/B have the same executions, and what was found out about M/B is true of M.
+//
+// So it does not matter that a reduction leaves steps out, which are never compared then. It may
+// put off a thread because B lacks what the thread does two steps later. But it must not put off a
+// violation forever, and in M/B that later step is one. TestGenerated checks this: after a search
+// that counts, all reachable states are tried, and nothing is done beyond B.
 //
 // Reductions for temporal properties preserve these violations, too, in a search that covers the
 // whole reduced graph: C1 and C3 imply that every transition is taken in it. Package temporal
@@ -187,11 +193,11 @@ func (m *machine) placeOf(t int) int {
 // does compares something that is done at the current place with the bounds.
 func (m *machine) does(kind, n int) {
 	if s := m.bound.did[kind][m.place]; !s.has(n) {
-		if m.teaching {
+		if m.search == nil {
 			s.add(n)
 			return
 		}
-		m.sys.knowledge.outgrown(m.place, kind, n)
+		m.search.outgrown(m.place, kind, n)
 	}
 }
 
@@ -227,33 +233,19 @@ type knowledge struct {
 	first  *bounds // from samples alone
 	latest *bounds // that grow
 	seed   uint64  // of the samples
-	now    *bounds // of new machines; nil: none
-	begun  []*begun
 }
 
-// begun is a search that relies on bounds.
-type begun struct {
-	stop func()
-	void bool
-}
-
-// outgrown says that something was done beyond the bounds.
-func (k *knowledge) outgrown(place, kind, n int) {
-	k.mu.Lock()
-	k.latest.did[kind][place].add(n)
-	var stops []func()
-	for _, b := range k.begun {
-		b.void = true
-		stops = append(stops, b.stop)
-	}
-	k.mu.Unlock()
-	for _, stop := range stops {
-		stop()
-	}
+// bounded is a system for one search that relies on bounds. No other search has its machines, so
+// all steps of the search are compared with the same bounds.
+type bounded struct {
+	sys   *System
+	bound *bounds
+	stop  func()
+	void  atomic.Bool
 }
 
 // Begin implements [system.Learning].
-func (s *System) Begin(fixed bool, stop func()) (end func() (void bool)) {
+func (s *System) Begin(fixed bool, stop func()) (system.System, func() (void bool)) {
 	k := &s.knowledge
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -262,24 +254,57 @@ func (s *System) Begin(fixed bool, stop func()) (end func() (void bool)) {
 		s.learn(k.latest, 0)
 		k.first = k.latest.whole(s.made)
 	}
-	b := &begun{stop: stop}
-	k.begun = append(k.begun, b)
-	k.now = k.first
+	b := &bounded{sys: s, bound: k.first, stop: stop}
 	if !fixed {
-		k.now = k.latest.whole(s.made)
+		b.bound = k.latest.whole(s.made)
 	}
-	return func() bool {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.begun = slices.DeleteFunc(k.begun, func(o *begun) bool { return o == b })
-		if len(k.begun) == 0 {
-			k.now = nil
-		}
-		if b.void { // there may be more of it
+	return b, func() bool {
+		void := b.void.Load()
+		if void { // there may be more of it
+			k.mu.Lock()
+			defer k.mu.Unlock()
 			k.seed++
 			s.learn(k.latest, k.seed)
 		}
-		return b.void
+		return void
+	}
+}
+
+// outgrown says that something was done beyond the bounds.
+func (b *bounded) outgrown(place, kind, n int) {
+	k := &b.sys.knowledge
+	k.mu.Lock()
+	k.latest.did[kind][place].add(n)
+	k.mu.Unlock()
+	b.void.Store(true)
+	b.stop()
+}
+
+// Initial implements [system.System].
+func (b *bounded) Initial() []system.State { return b.sys.Initial() }
+
+// NewMachine implements [system.System].
+func (b *bounded) NewMachine() system.Machine {
+	m := b.sys.newMachine()
+	m.bound, m.search = b.bound, b
+	m.setMode(idle)
+	return m
+}
+
+// Capabilities implements [system.System].
+func (b *bounded) Capabilities() system.Capabilities {
+	c := b.sys.Capabilities()
+	return system.Capabilities{
+		Observing:   c.Observing,
+		Irreducible: c.Irreducible,
+		Symmetric:   c.Symmetric,
+		Beginning:   c.Beginning,
+		Counting:    c.Counting,
+		Remembering: c.Remembering,
+		Interning:   c.Interning,
+		Portable:    c.Portable,
+		Merging:     c.Merging,
+		Learning:    nil,
 	}
 }
 
@@ -293,7 +318,7 @@ func (s *System) learn(b *bounds, seed uint64) {
 	if err != nil {
 		return // the first builds had none
 	}
-	m.bound, m.teaching = b, true
+	m.bound = b
 	r := rand.New(rand.NewPCG(seed, 1))
 	seen := map[string]bool{}
 	var states []system.State

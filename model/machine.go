@@ -40,10 +40,10 @@ type machine struct {
 	decisive []system.Loc
 	narrate  bool
 	// About bounds:
-	bound    *bounds // nil: none
-	teaching bool    // what was done becomes part of them
-	place    int     // of the current step; -1 outside
-	inUse    []*queue
+	bound  *bounds  // nil: none
+	search *bounded // that they are for; nil if they learn from the steps
+	place  int      // of the current step; -1 outside
+	inUse  []*queue
 
 	// About channels without buffers:
 	offers  []offer

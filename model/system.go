@@ -234,7 +234,9 @@ func (s *System) Initial() []system.State {
 
 // NewMachine implements [system.System]: it builds the model once more, since each machine needs
 // functions that refer to it.
-func (s *System) NewMachine() system.Machine {
+func (s *System) NewMachine() system.Machine { return s.newMachine() }
+
+func (s *System) newMachine() *machine {
 	m, err := s.build()
 	if err == nil {
 		err = s.same(m)
@@ -244,9 +246,6 @@ func (s *System) NewMachine() system.Machine {
 	}
 	m.number()
 	m.counts = s.CountMachine()
-	s.knowledge.mu.Lock()
-	m.bound = s.knowledge.now
-	s.knowledge.mu.Unlock()
 	m.setMode(idle)
 	m.Load(s.initial[0])
 	return m

@@ -9,12 +9,12 @@ package system
 // does more, the search is void and begins again with what is known then. Package model has
 // the proof that a search is right in which no step did more.
 type Learning interface {
-	// Begin is called before a search that relies on bounds. From now on, new machines have
-	// bounds, and check each step against them. stop is called, perhaps several times, if one does
-	// more, and the search may end then. With fixed, the bounds are the same in each process that
-	// runs the same program, whatever other searches have learned.
+	// Begin returns the system for one search that relies on bounds. Its machines have bounds, all
+	// the same, and check each step against them. stop is called, perhaps several times, if one
+	// does more, and the search may end then. With fixed, the bounds are the same in each process
+	// that runs the same program, whatever other searches have learned.
 	//
 	// end is called after the search. It reports whether some step did more, so that the search
-	// has not found out anything but violations. New machines are without bounds then.
-	Begin(fixed bool, stop func()) (end func() (void bool))
+	// has not found out anything but violations.
+	Begin(fixed bool, stop func()) (bounded System, end func() (void bool))
 }

@@ -16,7 +16,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Interning:   s,
 		Portable:    s,
 		Merging:     nil, // traces show what the wrapper adds
-		Learning:    inner.Learning,
+		Learning:    nil, // of the system it wraps, before
 	}
 }
 

@@ -64,7 +64,7 @@ func (s *System) Capabilities() system.Capabilities {
 		Interning:   inner.Interning,
 		Portable:    inner.Portable,
 		Merging:     nil, // its own steps are composed
-		Learning:    inner.Learning,
+		Learning:    nil, // of the system it wraps, before
 	}
 }
 

@@ -94,7 +94,7 @@ func (q *System) Capabilities() system.Capabilities {
 		Interning:   plain.Interning,
 		Portable:    plain.Portable,
 		Merging:     nil, // traces are those of the wrapped system
-		Learning:    plain.Learning,
+		Learning:    nil, // of the system it wraps, before
 	}
 }
 
