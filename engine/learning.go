@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync/atomic"
 	"time"
@@ -12,9 +11,9 @@ import (
 const mostRounds = 20
 
 // errBounds says that a search with checkpoints cannot begin again.
-var errBounds = errors.New("this reduction needs bounds on what processes may still do; they " +
+var errBounds = &OptionError{"this reduction needs bounds on what processes may still do; they " +
 	"were learned from samples, and are too small here: run it without -checkpoint, which lets " +
-	"the search begin again with larger ones, or with -por cartesian or none")
+	"the search begin again with larger ones, or with -por cartesian or none"}
 
 // learning returns Entry.Run for engines that rely on bounds. Where these are learned, a search in
 // which they turn out to be too small is void, except for a violation that has ended it, and
@@ -44,7 +43,7 @@ func learning(run func(context.Context, *Task) (*Result, error)) func(context.Co
 				return res, err
 			}
 			if t.Checkpoint != nil {
-				return nil, &OptionError{errBounds.Error()}
+				return nil, errBounds
 			}
 		}
 		return run(ctx, inTime(t, begun))

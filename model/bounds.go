@@ -145,13 +145,7 @@ func (b *bounds) whole(m *machine) *bounds {
 // each observer, and one for each proposition.
 func (m *machine) places() int { return m.firstProp() + len(m.props) }
 
-func (m *machine) firstProp() int {
-	n := len(m.observers)
-	for _, p := range m.procs {
-		n += len(p.steps) + 1
-	}
-	return n
-}
+func (m *machine) firstProp() int { return m.observersFrom + len(m.observers) }
 
 // numberPlaces numbers the places, and the channels.
 func (m *machine) numberPlaces() {

@@ -14,7 +14,7 @@ import (
 //	B: v := c.Receive()         takes it, and goes to its next step
 //	A:                          Send returns; x = 1
 //
-// So the step of the first side is executed twice: until it would wait, which is taken back but for
+// So the step of the first side is executed twice: up to where it waits, which is undone except for
 // the offer, and again as a whole when the other side was there. Both times it must come to the
 // same operation. So nothing shared may be used before it.
 //
@@ -285,8 +285,8 @@ func (c *Chan[T]) sendNow(value T, try bool) bool {
 		}
 		return true
 	}
-	_, who, which := m.marks(c.meeting)
-	m.fill(c.meeting, marked(delivered, who, which), cells())
+	_, _, which := m.marks(c.meeting)
+	m.fill(c.meeting, marked(delivered, with, which), cells())
 	if m.narrate {
 		m.tell(system.Deed{Kind: system.Send, Channel: c.name, Value: show(value),
 			Text:   fmt.Sprintf("send %s to %s by %s", show(value), m.procs[with].name, c.name),

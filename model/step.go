@@ -294,7 +294,7 @@ func (m *machine) take(n *node, st status, since system.Mark) {
 // observe is a step of an observer.
 func (m *machine) observe(t int) system.Outcome {
 	pr := m.observed(t)
-	m.cur, m.place, m.done = t, m.placeOf(t), 0
+	m.cur, m.place = t, m.placeOf(t)
 	ok, st := m.evaluate(pr.holds, pr.pos)
 	m.cur, m.place = -1, -1
 	if st == failed {
@@ -314,5 +314,6 @@ func (m *machine) evaluate(holds func() bool, pos system.Pos) (ok bool, st statu
 	defer m.setMode(idle)
 	defer m.recovered(&st, pos)
 	m.setMode(asking)
+	m.done = 0
 	return holds(), moved
 }

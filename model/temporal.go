@@ -1,6 +1,10 @@
 package model
 
-import "cpor/system"
+import (
+	"math/bits"
+
+	"cpor/system"
+)
 
 // NumProps implements [system.Temporal].
 func (m *machine) NumProps() int { return len(m.props) }
@@ -28,15 +32,13 @@ func (m *machine) Terms(dst []int64) []int64 {
 	dst = dst[:0]
 	for i := range m.props {
 		v := int64(0)
-		if m.bound == nil {
-			dst = append(dst, v)
-			continue
-		}
-		switch holds, fault := m.Eval(i); {
-		case fault != nil:
-			v = undefined
-		case holds:
-			v = 1
+		if m.bound != nil {
+			switch holds, fault := m.Eval(i); {
+			case fault != nil:
+				v = undefined
+			case holds:
+				v = 1
+			}
 		}
 		dst = append(dst, v)
 	}
@@ -58,9 +60,9 @@ func (m *machine) Change(i int, acc []system.Access, before, after []int64) (ris
 		return false, false
 	}
 	reads := m.bound.did[reading][m.firstProp()+i]
-	touched, left := false, len(reads.ranges())
-	for _, r := range reads.ranges() {
-		left += int(r.Last - r.First)
+	touched, left := false, 0
+	for _, w := range reads {
+		left += bits.OnesCount64(w)
 	}
 	for _, a := range acc {
 		if reads.has(int(a.Loc)) {

@@ -6,8 +6,8 @@ package system
 //
 // For example, Go functions are the steps of package model. Its machines bound what a thread may do
 // by what samples have shown, and compare each step with that while the search runs. If some step
-// does more, the search is void and begins again with what is known then. Package model has
-// the proof that a search is right in which no step did more.
+// does more, the search is void and begins again with what is known then. Package model proves
+// that a search in which no step did more is right.
 type Learning interface {
 	// Begin returns the system for one search that relies on bounds. Its machines have bounds, all
 	// the same, and check each step against them. stop is called, perhaps several times, if one
