@@ -128,10 +128,8 @@ type search struct {
 
 // reached is a node with a cut that no other one exceeded.
 type reached struct {
+	*node
 	initial int
-	taken   int32
-	cut     []int32
-	player  []int32
 	path    *path
 }
 
@@ -264,8 +262,7 @@ func (s *search) enter(last int, p *path, t taking) bool {
 		return false
 	}
 	if s.best == nil || s.taken > s.best.taken {
-		s.best = &reached{s.initial, s.taken, append([]int32(nil), s.cut...),
-			append([]int32(nil), s.player...), p}
+		s.best = &reached{s.save(), s.initial, p}
 	}
 	n := len(s.frames)
 	var moves []move

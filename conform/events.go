@@ -49,31 +49,31 @@ func (l *hostLog) at(k int32) *event {
 
 // before returns how many of the mapped events are among the first k of the host.
 func (l *hostLog) before(k int32) int32 {
-	n := sort.Search(len(l.events), func(i int) bool { return l.events[i].index > k })
+	n := sort.Search(len(l.events), func(i int) bool { return l.events[i].Index > k })
 	return l.base + int32(n)
 }
 
 // event is an event of the log that the mapping maps.
 type event struct {
-	index int32 // among all events of its host, from 1
-	// clock is that of the log: how many events of each host, mapped or not, it depends on.
-	clock computation.Cut
-	// fits are the rules that the text and the variables fit, with the values of the names; nil
-	// without rules: then text has to be what is printed.
-	fits   []fit
-	text   string
-	values []wanted
+	Index int32 `json:"index"` // among all events of its host, from 1
+	// Clock is that of the log: how many events of each host, mapped or not, it depends on.
+	Clock computation.Cut `json:"clock"`
+	// Fits are the rules that the text and the variables fit, with the values of the names; nil
+	// without rules: then Text has to be what is printed.
+	Fits   []fit    `json:"fits,omitempty"`
+	Text   string   `json:"text"`
+	Values []wanted `json:"values,omitempty"`
 }
 
 type fit struct {
-	rule  *EventRule
-	names binding
+	Rule  int     `json:"rule"` // in Mapping.Events
+	Names binding `json:"names,omitempty"`
 }
 
 // wanted is a value that a variable of the model must have after an event.
 type wanted struct {
-	rule  *ValueRule
-	value string
+	Rule  int    `json:"rule"` // in Mapping.Values
+	Value string `json:"value"`
 }
 
 // history returns the events of a log that are mapped, how many are not, and the text of the first
@@ -87,7 +87,7 @@ func (m *Mapping) history(c *computation.Computation, lost func(string) bool) (h
 		for k := int32(1); k <= c.Events(p); k++ {
 			value := func(name string) (string, bool) { return written(c.Value(p, k, name)) }
 			if e, ok := m.event1(c.Text(p, k), value, names); ok {
-				e.index, e.clock = k, c.Clock(p, k)
+				e.Index, e.Clock = k, c.Clock(p, k)
 				h.hosts[p].events = append(h.hosts[p].events, e)
 				h.total++
 				continue
@@ -114,10 +114,10 @@ func (m *Mapping) hostNames(host string) binding {
 // those of the host.
 func (m *Mapping) event1(text string, value func(string) (string, bool),
 	names binding) (event, bool) {
-	e := event{text: strings.TrimSpace(text)}
+	e := event{Text: strings.TrimSpace(text)}
 	for i := range m.Events {
 		r := &m.Events[i]
-		b, ok := r.Log.match(e.text, names)
+		b, ok := r.Log.match(e.Text, names)
 		for _, w := range r.With {
 			if ok {
 				v, defined := value(w.Name)
@@ -125,16 +125,15 @@ func (m *Mapping) event1(text string, value func(string) (string, bool),
 			}
 		}
 		if ok {
-			e.fits = append(e.fits, fit{r, b})
+			e.Fits = append(e.Fits, fit{i, b})
 		}
 	}
-	if len(m.Events) > 0 && e.fits == nil {
+	if len(m.Events) > 0 && e.Fits == nil {
 		return e, false
 	}
 	for i := range m.Values {
-		r := &m.Values[i]
-		if v, ok := value(r.Name); ok {
-			e.values = append(e.values, wanted{r, v})
+		if v, ok := value(m.Values[i].Name); ok {
+			e.Values = append(e.Values, wanted{i, v})
 		}
 	}
 	return e, true
@@ -234,19 +233,19 @@ func differs(p *Pattern, s string, names binding) error {
 	return errors.New(strings.Join(parts, "; "))
 }
 
-// matches reports whether deed d of thread t, which the machine's last step did, is the event.
-func (e *event) matches(m system.Machine, d *deed) error {
-	var last error
-	if e.fits == nil {
-		if strings.TrimSpace(d.Value) != e.text {
-			return fmt.Errorf("the log has %q", e.text)
+// matches says why deed d, which the machine's last step did, is not the event; nil if it is.
+func (w *walker) matches(e *event, d *deed) error {
+	if e.Fits == nil {
+		if strings.TrimSpace(d.Value) != e.Text {
+			return fmt.Errorf("the log has %q", e.Text)
 		}
-		return e.compare(m, d.thread, nil)
+		return w.compare(e, d.thread, nil)
 	}
-	for _, f := range e.fits {
-		names, err := f.rule.explain(&d.Deed, f.names)
+	var last error
+	for _, f := range e.Fits {
+		names, err := w.mapping.Events[f.Rule].explain(&d.Deed, f.Names)
 		if err == nil {
-			err = e.compare(m, d.thread, names)
+			err = w.compare(e, d.thread, names)
 		}
 		if err == nil {
 			return nil
@@ -259,25 +258,23 @@ func (e *event) matches(m system.Machine, d *deed) error {
 }
 
 // compare compares the values that the log shows with those of the live state.
-func (e *event) compare(m system.Machine, t int, names binding) error {
-	if len(e.values) == 0 {
+func (w *walker) compare(e *event, t int, names binding) error {
+	if len(e.Values) == 0 {
 		return nil
 	}
-	var shared []system.Binding
-	if s := m.Capabilities().Showing; s != nil {
-		shared = s.Variables()
-	}
-	for _, w := range e.values {
-		name, ok := w.rule.Model.fill(names)
+	shared := w.m.Capabilities().Showing.Variables()
+	for _, x := range e.Values {
+		rule := &w.mapping.Values[x.Rule]
+		name, ok := rule.Model.fill(names)
 		if !ok {
-			return fmt.Errorf("nothing says what the names in %q are", w.rule.Model.Source)
+			return fmt.Errorf("nothing says what the names in %q are", rule.Model.Source)
 		}
-		v, ok := lookUp(name, m.Locals(t), shared)
+		v, ok := lookUp(name, w.m.Locals(t), shared)
 		if !ok {
 			return fmt.Errorf("the model has no variable %s", name)
 		}
-		if !equalValues(v, w.value) {
-			return fmt.Errorf("%s is %s, and the log has %s = %s", name, v, w.rule.Name, w.value)
+		if !equalValues(v, x.Value) {
+			return fmt.Errorf("%s is %s, and the log has %s = %s", name, v, rule.Name, x.Value)
 		}
 	}
 	return nil

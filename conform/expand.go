@@ -205,7 +205,7 @@ func (w *walker) permitted(moves []move, mv move, i int, p *probe) []move {
 		// It may fit once other hosts have advanced or the event has arrived, unless it never
 		// will.
 		if e := w.next(h); e != nil {
-			p.alone = len(e.values) == 0 && e.matches(w.m, d) != nil ||
+			p.alone = len(e.Values) == 0 && w.matches(e, d) != nil ||
 				sabotage.Is("conform/pending")
 		} else {
 			p.alone = w.log.ended
@@ -215,7 +215,7 @@ func (w *walker) permitted(moves []move, mv move, i int, p *probe) []move {
 		return w.permitted(moves, mv, i+1, p)
 	}
 	p.visible = true
-	p.alone = p.alone && len(w.next(h).values) == 0
+	p.alone = p.alone && len(w.next(h).Values) == 0
 	w.cut[h]++
 	w.showing++
 	moves = w.permitted(moves, mv, i+1, p)

@@ -56,8 +56,8 @@ type Monitor struct {
 	ctx       context.Context
 	o         MonitorOptions
 	feeds     []feed
-	interning bool // states mean nothing to another process
-	arrived   int64
+	interning bool  // states mean nothing to another process
+	unmapped  int64 // events
 
 	seeds    [2]maphash.Seed
 	levels   []level
@@ -102,11 +102,10 @@ type arrival struct {
 
 // feed is what has arrived of a host.
 type feed struct {
-	names  binding           // of the host's rule
-	vars   map[string]string // of those that some rule names
-	taken  int32             // events that the search knows, mapped or not
-	early  []arrival         // whose causes have not arrived
-	mapped int64
+	names binding           // of the host's rule
+	vars  map[string]string // of those that some rule names
+	taken int32             // events that the search knows, mapped or not
+	early []arrival         // that the search does not know yet
 }
 
 // live is a node of the search, and what becomes of it.
@@ -232,30 +231,33 @@ func (m *Mapping) names(variable string) bool {
 // with [Monitor.Advance].
 func (m *Monitor) Take(host int, clock computation.Cut, vars map[string]computation.Value,
 	text string) {
-	a := arrival{host, clock, vars, text}
-	m.arrived++
-	f := &m.feeds[a.Host]
-	if len(f.early) > 0 || !m.caused(&a) {
-		f.early = append(f.early, a)
-		m.bytes += a.size()
-		return
-	}
-	m.deliver(&a)
-	for again := true; again; {
-		again = false
-		for h := range m.feeds {
-			g := &m.feeds[h]
-			for len(g.early) > 0 && m.caused(&g.early[0]) {
-				m.bytes -= g.early[0].size()
-				m.deliver(&g.early[0])
-				g.early = g.early[1:]
-				again = true
-			}
-		}
+	f := &m.feeds[host]
+	f.early = append(f.early, arrival{host, clock, vars, text})
+	m.bytes += sizeOf(clock, text)
+	for m.deliverNext() {
 	}
 }
 
-func (a *arrival) size() int64 { return int64(eventBytes + 4*len(a.Clock) + len(a.Text)) }
+// sizeOf returns how much memory an event takes, about.
+func sizeOf(clock computation.Cut, text string) int64 {
+	return int64(eventBytes + 4*len(clock) + len(text))
+}
+
+// deliverNext makes an event known to the search whose causes are; false if there is none.
+func (m *Monitor) deliverNext() bool {
+	for h := range m.feeds {
+		f := &m.feeds[h]
+		if len(f.early) > 0 && m.caused(&f.early[0]) {
+			a := f.early[0]
+			f.early[0] = arrival{}
+			f.early = f.early[1:]
+			m.bytes -= sizeOf(a.Clock, a.Text)
+			m.deliver(&a)
+			return true
+		}
+	}
+	return false
+}
 
 // caused reports whether all that an event depends on is known to the search.
 func (m *Monitor) caused(a *arrival) bool {
@@ -280,16 +282,16 @@ func (m *Monitor) deliver(a *arrival) {
 	}
 	e, ok := m.mapping.event1(a.Text, value, f.names)
 	if !ok {
+		m.unmapped++
 		return
 	}
-	f.mapped++
-	e.index, e.clock = f.taken, a.Clock
+	e.Index, e.Clock = f.taken, a.Clock
 	l := &m.log.hosts[a.Host]
 	at := place{int32(a.Host), l.count()}
 	l.events = append(l.events, e)
 	m.log.total++
 	m.events++
-	m.bytes += a.size()
+	m.bytes += sizeOf(e.Clock, e.Text)
 	for _, n := range m.waiting[at] {
 		m.reopen(n)
 	}
@@ -306,7 +308,7 @@ func (m *Monitor) reopen(n *live) {
 // queue makes a node an open one.
 func (m *Monitor) queue(n *live) {
 	n.state = isOpen
-	c := classOf(n.silent)
+	c := classOf(n.Silent)
 	o := &m.open[groupOf(c)]
 	o.n++
 	o.top = max(o.top, n.taken)
@@ -326,8 +328,8 @@ func (m *Monitor) enter(silent int32) *live {
 	}
 	l.seen[k] = struct{}{}
 	n := &live{node: *m.save()}
-	n.silent = silent
-	n.size = int32(liveBytes + 8*len(n.words) + 4*len(n.cut) + 4*len(n.player))
+	n.Silent = silent
+	n.size = int32(liveBytes + 8*len(n.Words) + 4*len(n.Cut) + 4*len(n.Player))
 	l.nodes = append(l.nodes, n)
 	l.alive++
 	m.alive++
@@ -437,7 +439,7 @@ func (m *Monitor) expandNode(n *live) {
 	m.successors(func(mv move, shown []int32) bool {
 		silent := int32(0)
 		if len(shown) == 0 {
-			silent = n.silent + m.cost(mv.Thread)
+			silent = n.Silent + m.cost(mv.Thread)
 		}
 		next := m.enter(silent)
 		if next != nil {
@@ -472,7 +474,7 @@ func (m *Monitor) drop(n *live) {
 	m.kept--
 	m.bytes -= int64(n.size)
 	if &n.node != m.best { // which is needed for the explanation
-		n.words, n.cut, n.player = nil, nil, nil
+		n.Words, n.Cut, n.Player = nil, nil, nil
 	}
 }
 
@@ -498,13 +500,12 @@ func (m *Monitor) bounded() {
 	if m.over(1) {
 		m.forget()
 	}
-	m.settleAt = max(minSettle, 2*m.kept)
+	m.settleAt = min(max(minSettle, 2*m.kept), m.o.MaxNodes+1)
 	if m.kept > before/2 { // it was of little use
 		m.doubt = min(m.doubt+2, 6)
 	} else {
 		m.doubt = max(m.doubt-2, 0)
 	}
-	m.settleAt = min(m.settleAt, m.o.MaxNodes+1)
 }
 
 // over reports whether more than a part of what is allowed is kept.
@@ -558,12 +559,12 @@ func (m *Monitor) forget() {
 
 // trim drops the events that are in the cuts of all nodes, and what is left of nodes that are done.
 func (m *Monitor) trim() {
-	least := slices.Clone(m.best.cut)
+	least := slices.Clone(m.best.Cut)
 	for i := range m.levels {
 		l := &m.levels[i]
 		l.nodes = slices.DeleteFunc(l.nodes, func(n *live) bool { return n.state == isDone })
 		for _, n := range l.nodes {
-			for h, k := range n.cut {
+			for h, k := range n.Cut {
 				least[h] = min(least[h], k)
 			}
 		}
@@ -579,7 +580,7 @@ func (m *Monitor) trim() {
 		n := max(0, min(int(least[h]-1-l.base), len(l.events))) // the last one is kept
 		for i := range l.events[:n] {
 			e := &l.events[i]
-			m.bytes -= int64(eventBytes + 4*len(e.clock) + len(e.text))
+			m.bytes -= sizeOf(e.Clock, e.Text)
 			*e = event{}
 		}
 		l.events, l.base = l.events[n:], l.base+int32(n)
@@ -599,7 +600,7 @@ func (m *Monitor) End() (bool, error) {
 	}
 	if m.log.total == 0 {
 		return false, fmt.Errorf("none of the %d events of the log is mapped: see the lines that "+
-			"begin with %s", m.arrived, directive)
+			"begin with %s", m.unmapped, directive)
 	}
 	if m.log.ended {
 		return m.reached(), nil
@@ -663,56 +664,25 @@ func (m *Monitor) Size() (nodes int, bytes int64) { return m.kept, m.bytes }
 // Forgotten returns how many nodes the limit has cost.
 func (m *Monitor) Forgotten() int64 { return m.forgotten }
 
-// Unmapped returns how many events no rule names, and Mapped how many one does.
-func (m *Monitor) Unmapped() int64 { return m.arrived - m.Mapped() }
-
-// Mapped returns how many events are mapped.
-func (m *Monitor) Mapped() int64 {
-	n := int64(0)
-	for i := range m.feeds {
-		n += m.feeds[i].mapped
-	}
-	return n
-}
+// Unmapped returns how many events no rule names.
+func (m *Monitor) Unmapped() int64 { return m.unmapped }
 
 // The form of a monitor in JSON.
 type (
 	monitorJSON struct {
-		Arrived   int64      `json:"arrived"`
+		Unmapped  int64      `json:"unmapped,omitempty"`
 		Forgotten int64      `json:"forgotten,omitempty"`
 		Why       string     `json:"why,omitempty"`
 		Hosts     []hostJSON `json:"hosts"`
-		Nodes     []nodeJSON `json:"nodes"`
-		Best      nodeJSON   `json:"best"`
+		Nodes     []*node    `json:"nodes"`
+		Best      *node      `json:"best"`
 	}
 	hostJSON struct {
 		Vars   map[string]string `json:"vars,omitempty"`
 		Taken  int32             `json:"taken"`
-		Mapped int64             `json:"mapped"`
 		Early  []arrival         `json:"early,omitempty"`
 		Base   int32             `json:"base"`
-		Events []eventJSON       `json:"events,omitempty"`
-	}
-	eventJSON struct {
-		Index  int32           `json:"index"`
-		Clock  computation.Cut `json:"clock"`
-		Text   string          `json:"text"`
-		Fits   []fitJSON       `json:"fits,omitempty"`
-		Values []wantedJSON    `json:"values,omitempty"`
-	}
-	fitJSON struct {
-		Rule  int     `json:"rule"`
-		Names binding `json:"names,omitempty"`
-	}
-	wantedJSON struct {
-		Rule  int    `json:"rule"`
-		Value string `json:"value"`
-	}
-	nodeJSON struct {
-		Words  system.State `json:"words"`
-		Cut    []int32      `json:"cut"`
-		Player []int32      `json:"player,omitempty"`
-		Silent int32        `json:"silent,omitempty"`
+		Events []event           `json:"events,omitempty"`
 	}
 )
 
@@ -721,38 +691,19 @@ func (m *Monitor) Save() ([]byte, error) {
 	if m.interning {
 		return nil, errors.New("the states of this system mean nothing to another process")
 	}
-	j := monitorJSON{Arrived: m.arrived, Forgotten: m.forgotten, Why: m.why, Best: m.best.json()}
+	j := monitorJSON{Unmapped: m.unmapped, Forgotten: m.forgotten, Why: m.why, Best: m.best}
 	for h := range m.feeds {
 		f, l := &m.feeds[h], &m.log.hosts[h]
-		x := hostJSON{f.vars, f.taken, f.mapped, f.early, l.base, nil}
-		for i := range l.events {
-			x.Events = append(x.Events, m.mapping.json(&l.events[i]))
-		}
-		j.Hosts = append(j.Hosts, x)
+		j.Hosts = append(j.Hosts, hostJSON{f.vars, f.taken, f.early, l.base, l.events})
 	}
 	for i := range m.levels {
 		for _, n := range m.levels[i].nodes {
 			if n.state != isDone {
-				j.Nodes = append(j.Nodes, n.json())
+				j.Nodes = append(j.Nodes, &n.node)
 			}
 		}
 	}
 	return json.Marshal(j)
-}
-
-func (n *node) json() nodeJSON { return nodeJSON{n.words, n.cut, n.player, n.silent} }
-
-func (m *Mapping) json(e *event) eventJSON {
-	j := eventJSON{Index: e.index, Clock: e.clock, Text: e.text}
-	for _, f := range e.fits {
-		rule := slices.IndexFunc(m.Events, func(r EventRule) bool { return r.Line == f.rule.Line })
-		j.Fits = append(j.Fits, fitJSON{rule, f.names})
-	}
-	for _, w := range e.values {
-		rule := slices.IndexFunc(m.Values, func(r ValueRule) bool { return r.Line == w.rule.Line })
-		j.Values = append(j.Values, wantedJSON{rule, w.value})
-	}
-	return j
 }
 
 var errSaved = errors.New("what was saved is not of this model and mapping")
@@ -766,88 +717,73 @@ func (m *Monitor) Restore(text []byte) error {
 	if len(j.Hosts) != len(m.feeds) {
 		return errSaved
 	}
-	m.arrived, m.forgotten, m.why = j.Arrived, j.Forgotten, j.Why
+	m.unmapped, m.forgotten, m.why = j.Unmapped, j.Forgotten, j.Why
 	m.levels, m.open, m.base, m.kept, m.alive, m.bytes = nil, [groups]openList{}, 0, 0, 0, 0
 	for h := range j.Hosts {
 		if err := m.restoreHost(h, &j.Hosts[h]); err != nil {
 			return err
 		}
 	}
-	least := m.log.total
-	for i := range j.Nodes {
-		least = min(least, j.Nodes[i].taken())
-	}
-	m.base = least
-	for i := range j.Nodes {
-		if err := m.restoreNode(&j.Nodes[i]); err != nil {
+	m.base = m.log.total
+	for _, n := range j.Nodes {
+		if err := m.restorable(n); err != nil {
 			return err
 		}
-		if n := m.enter(j.Nodes[i].Silent); n != nil {
-			m.queue(n)
+		m.base = min(m.base, n.taken)
+	}
+	for _, n := range j.Nodes {
+		m.load(n)
+		if entered := m.enter(n.Silent); entered != nil {
+			m.queue(entered)
 		}
 	}
-	if err := m.restoreNode(&j.Best); err != nil {
+	if err := m.restorable(j.Best); err != nil {
 		return err
 	}
+	m.load(j.Best)
 	m.key(&m.seeds) // encodes
 	m.best = m.save()
 	return nil
 }
 
-func (n *nodeJSON) taken() int32 {
-	sum := int32(0)
-	for _, k := range n.Cut {
-		sum += k
-	}
-	return sum
-}
-
-// restoreNode makes a saved node the live one.
-func (m *Monitor) restoreNode(j *nodeJSON) error {
-	if len(j.Cut) != len(m.cut) || len(m.roles.open) > 0 && len(j.Player) != len(m.cut) ||
-		len(j.Words) == 0 {
+// restorable completes a saved node and checks that it fits the log.
+func (m *Monitor) restorable(n *node) error {
+	if n == nil || len(n.Cut) != len(m.cut) || len(n.Words) == 0 ||
+		len(m.roles.open) > 0 && len(n.Player) != len(m.cut) {
 		return errSaved
 	}
-	for h, k := range j.Cut {
+	for h, k := range n.Cut {
 		if l := &m.log.hosts[h]; k < l.base || k > l.count() {
 			return errSaved
 		}
+		n.taken += k
 	}
-	m.load(&node{words: j.Words, cut: j.Cut, player: j.Player, taken: j.taken()})
 	return nil
 }
 
 func (m *Monitor) restoreHost(h int, j *hostJSON) error {
 	f, l := &m.feeds[h], &m.log.hosts[h]
-	f.taken, f.mapped, f.early = j.Taken, j.Mapped, j.Early
+	f.taken, f.early = j.Taken, j.Early
 	if f.vars = j.Vars; f.vars == nil {
 		f.vars = map[string]string{}
 	}
-	for i := range f.early {
-		m.bytes += f.early[i].size()
-	}
-	l.base, l.events = j.Base, nil
-	for _, x := range j.Events {
-		e := event{index: x.Index, clock: x.Clock, text: x.Text}
-		if len(e.clock) != len(m.feeds) {
+	for _, a := range f.early {
+		if len(a.Clock) != len(m.feeds) {
 			return errSaved
 		}
-		for _, y := range x.Fits {
-			if y.Rule < 0 || y.Rule >= len(m.mapping.Events) {
-				return errSaved
-			}
-			e.fits = append(e.fits, fit{&m.mapping.Events[y.Rule], y.Names})
-		}
-		for _, y := range x.Values {
-			if y.Rule < 0 || y.Rule >= len(m.mapping.Values) {
-				return errSaved
-			}
-			e.values = append(e.values, wanted{&m.mapping.Values[y.Rule], y.Value})
-		}
-		l.events = append(l.events, e)
-		m.bytes += int64(eventBytes + 4*len(e.clock) + len(e.text))
-		m.events++
+		m.bytes += sizeOf(a.Clock, a.Text)
 	}
+	unknownFit := func(x fit) bool { return x.Rule < 0 || x.Rule >= len(m.mapping.Events) }
+	unknownValue := func(x wanted) bool { return x.Rule < 0 || x.Rule >= len(m.mapping.Values) }
+	for _, e := range j.Events {
+		if len(e.Clock) != len(m.feeds) || slices.ContainsFunc(e.Fits, unknownFit) ||
+			slices.ContainsFunc(e.Values, unknownValue) {
+			return errSaved
+		}
+		m.bytes += sizeOf(e.Clock, e.Text)
+	}
+	l.base, l.events = j.Base, j.Events
+	m.events += len(l.events)
 	m.log.total += l.count()
 	return nil
 }

@@ -82,11 +82,11 @@ func (s *search) follow(r *Result) {
 		s.observe(r)
 		for _, h := range p.hosts {
 			r.At = append(r.At, Match{computation.Event{Process: int(h),
-				Index: s.log.hosts[h].at(cut[h]).index}, i})
+				Index: s.log.hosts[h].at(cut[h]).Index}, i})
 			cut[h]++
 		}
 	}
-	s.cut, s.player, s.taken = b.cut, b.player, b.taken
+	s.load(b.node)
 }
 
 // place describes the live node.
@@ -95,7 +95,7 @@ func (w *walker) place() Place {
 		Hosts: make([]string, len(w.cut))}
 	for h, k := range w.cut {
 		if k > 0 {
-			r.Cut[h] = w.log.hosts[h].at(k - 1).index
+			r.Cut[h] = w.log.hosts[h].at(k - 1).Index
 		}
 	}
 	for t := range w.m.NumThreads() {
@@ -108,7 +108,7 @@ func (w *walker) place() Place {
 		if e == nil {
 			continue
 		}
-		x := Expected{Event: computation.Event{Process: h, Index: e.index}, Text: e.text}
+		x := Expected{Event: computation.Event{Process: h, Index: e.Index}, Text: e.Text}
 		for g := range w.cut {
 			if g != h && w.lacks(e, int32(g)) {
 				x.After = append(x.After, w.last(e, g))
@@ -124,7 +124,7 @@ func (w *walker) place() Place {
 // last returns the last mapped event of host g that an event depends on.
 func (w *walker) last(e *event, g int) computation.Event {
 	l := &w.log.hosts[g]
-	return computation.Event{Process: g, Index: l.at(l.before(e.clock[g]) - 1).index}
+	return computation.Event{Process: g, Index: l.at(l.before(e.Clock[g]) - 1).Index}
 }
 
 // violated notes violations of the last step of the trace, each once.
@@ -306,10 +306,10 @@ func (w *walker) misfit(d *deed) error {
 	if e == nil {
 		return fmt.Errorf("the log of %s has ended", w.log.names[h])
 	}
-	err := e.matches(w.m, d)
+	err := w.matches(e, d)
 	switch {
 	case errors.Is(err, errOther):
-		return fmt.Errorf("the log of %s has %q", w.log.names[h], e.text)
+		return fmt.Errorf("the log of %s has %q", w.log.names[h], e.Text)
 	case err != nil:
 		return err
 	}

@@ -76,28 +76,28 @@ type place struct{ host, k int32 }
 
 // node is a node that is kept as data.
 type node struct {
-	words  system.State
-	cut    []int32
-	player []int32 // nil if rules say who plays each host
-	taken  int32
-	silent int32 // how many steps since the last event; on line, their cost
+	Words  system.State `json:"words"`
+	Cut    []int32      `json:"cut"`
+	Player []int32      `json:"player,omitempty"` // nil if rules say who plays each host
+	taken  int32        // sum of Cut
+	Silent int32        `json:"silent,omitempty"` // Monitor: cost of the steps since the last event
 }
 
 // load makes a node the live one.
 func (w *walker) load(n *node) {
-	w.m.Load(n.words)
-	copy(w.cut, n.cut)
-	if n.player != nil {
-		copy(w.player, n.player)
+	w.m.Load(n.Words)
+	copy(w.cut, n.Cut)
+	if n.Player != nil {
+		copy(w.player, n.Player)
 	}
 	w.taken = n.taken
 }
 
 // save returns the live node; its state is in w.words.
 func (w *walker) save() *node {
-	n := &node{words: slices.Clone(w.words), cut: slices.Clone(w.cut), taken: w.taken}
+	n := &node{Words: slices.Clone(w.words), Cut: slices.Clone(w.cut), taken: w.taken}
 	if len(w.roles.open) > 0 {
-		n.player = slices.Clone(w.player)
+		n.Player = slices.Clone(w.player)
 	}
 	return n
 }
@@ -227,7 +227,7 @@ func (w *walker) fits(d *deed, h int32) (shown, ok bool) {
 	e := w.next(h)
 	switch {
 	case e != nil:
-		ok = w.ready(e, h) && e.matches(w.m, d) == nil
+		ok = w.ready(e, h) && w.matches(e, d) == nil
 		return ok, ok
 	case !w.log.ended:
 		if at := (place{h, w.cut[h]}); !slices.Contains(w.pending, at) {
@@ -251,5 +251,5 @@ func (w *walker) ready(e *event, h int32) bool {
 // lacks reports whether an event depends on one of host g that the cut does not contain.
 func (w *walker) lacks(e *event, g int32) bool {
 	next := w.next(g)
-	return next != nil && next.index <= e.clock[g]
+	return next != nil && next.Index <= e.Clock[g]
 }
