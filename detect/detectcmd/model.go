@@ -11,11 +11,11 @@ import (
 	"cpor/internal/cliflag"
 )
 
-// Follower takes the events.
+// Follower takes the events: the name for those who need not know package monitor.
 type Follower = monitor.Follower
 
 // Model is what `cpor monitor -model` holds the events against. The rest of the program provides
-// it, because models are none of package detect's concern.
+// it, because nothing below detect depends on models.
 type Model interface {
 	// Define defines the flags that are only for models, and returns their names.
 	Define(f *cliflag.Set) (names []string)
@@ -29,8 +29,9 @@ type Model interface {
 	Follow(ctx context.Context, hosts []string, init map[string]map[string]computation.Value,
 		maxStates int, maxBytes int64) (Follower, error)
 	// Refusal describes where the events and the model of the last follower part, as text and for
-	// JSON, and Why why there is no answer.
+	// JSON.
 	Refusal() (text string, object any)
+	// Why says why there is no answer; empty if there is one.
 	Why() string
 	// Notes are what else there is to say, a line each.
 	Notes() []string
@@ -67,17 +68,25 @@ func (f *monitorFlags) modelConfig(ctx context.Context, m Model, cfg *monitor.Co
 	return nil
 }
 
-// announceModel prints that the events are not those of the model.
-func (c *monitorCommand) announceModel() error {
-	st := c.s.Status()
+// refuse prints that the events are not those of the model: as text, head prints the first line.
+func (c *monitorCommand) refuse(head func()) error {
 	text, object := c.model.Refusal()
 	if c.json {
 		return c.encode(map[string]any{"event": "refused", "model": c.predicate,
-			"refusal": object, "status": st})
+			"refusal": object, "status": c.s.Status()})
 	}
-	_, err := fmt.Fprintf(c.stdout, "the model cannot do what the log shows, after %d events\n%s",
-		st.Detected.Events, text)
+	head()
+	_, err := io.WriteString(c.stdout, text)
 	return err
+}
+
+const refused = "the model cannot do what the log shows"
+
+// announceModel prints a refusal before the end.
+func (c *monitorCommand) announceModel() error {
+	return c.refuse(func() {
+		fmt.Fprintf(c.stdout, "%s, after %d events\n", refused, c.s.Status().Detected.Events)
+	})
 }
 
 // endModel says whether the events that have arrived are those of the model, when no more come.
@@ -97,13 +106,6 @@ func (c *monitorCommand) endModel() int {
 		c.print("end", "no answer: "+why)
 		return exitIncomplete
 	}
-	text, object := c.model.Refusal()
-	if c.json {
-		c.encode(map[string]any{"event": "refused", "model": c.predicate, "refusal": object,
-			"status": c.s.Status()})
-		return exitAlarm
-	}
-	c.print("end", "the model cannot do what the log shows")
-	io.WriteString(c.stdout, text)
+	c.refuse(func() { c.print("end", refused) })
 	return exitAlarm
 }

@@ -2,6 +2,7 @@ package detectcmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -431,9 +432,12 @@ func (c *monitorCommand) result(ctx context.Context, announced bool, err error) 
 	case announced && (stopped == nil || !c.keep):
 		return c.code(true)
 	case errors.Is(stopped, monitor.ErrFull):
-		if c.model != nil {
-			c.print("full", "no answer: "+c.model.Why())
-		} else if !announced {
+		switch {
+		case announced:
+		case c.model != nil:
+			c.print("full", "no answer: "+cmp.Or(c.model.Why(),
+				"the model can do what has arrived so far"))
+		default:
 			c.print("full", "not detected so far")
 		}
 		c.mistake("%v; start again with a higher -max-states or -max-memory", stopped)
@@ -443,6 +447,9 @@ func (c *monitorCommand) result(ctx context.Context, announced bool, err error) 
 		return exitIncomplete
 	case stopped != nil:
 		c.mistake("%v", stopped)
+		return exitIncomplete
+	case ctx.Err() != nil && c.model != nil:
+		c.print("interrupted", "not refused so far")
 		return exitIncomplete
 	case ctx.Err() != nil:
 		c.print("interrupted", "not detected so far")

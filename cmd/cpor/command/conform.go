@@ -3,6 +3,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -221,7 +222,7 @@ var conformVerdicts = map[conform.Verdict]string{
 }
 
 // event is a place and a text of the log.
-func (r *conformReport) event(ev computation.Event) string {
+func (r *conformReport) event(ev computation.Event, _ string) string {
 	return fmt.Sprintf("%v  %s %s", r.run.Pos(ev.Process, ev.Index), r.run.Name(ev.Process),
 		strings.TrimSpace(r.run.Text(ev.Process, ev.Index)))
 }
@@ -267,7 +268,7 @@ func (r *conformReport) write(w io.Writer) error {
 		}
 	}
 	if r.Verdict != conform.Accepted {
-		r.writeNext(&b)
+		writeParting(&b, &r.Place, r.event)
 		fmt.Fprintf(&b, "\nthe model's execution up to there\n\n")
 	}
 	if _, err := io.WriteString(w, printable(b.String())); err != nil ||
@@ -278,36 +279,71 @@ func (r *conformReport) write(w io.Writer) error {
 		MaxSteps: 20})
 }
 
-// writeNext prints where the log and the model part.
-func (r *conformReport) writeNext(b *strings.Builder) {
+// writeParting prints what the log continues with, and what the model could do there. event
+// describes an event of the log, whose text is empty if it is only named.
+func writeParting(b *strings.Builder, p *conform.Place,
+	event func(ev computation.Event, text string) string) {
 	fmt.Fprintf(b, "\nthe log continues with\n")
-	for _, x := range r.Next {
-		fmt.Fprintf(b, "  %s\n", r.event(x.Event))
+	for _, x := range p.Next {
+		fmt.Fprintf(b, "  %s\n", event(x.Event, x.Text))
 		for _, a := range x.After {
-			fmt.Fprintf(b, "    after %s\n", r.event(a))
+			fmt.Fprintf(b, "    after %s\n", event(a, ""))
 		}
 	}
-	writeOffers(b, r.Offers)
+	if len(p.Offers) > 0 {
+		fmt.Fprintf(b, "\nthere the model could do\n")
+	}
+	for _, o := range p.Offers {
+		fmt.Fprintf(b, "  %s: %s\n    at %s: %s\n    but %s\n", o.Thread,
+			cmp.Or(o.Does, "nothing"), trace.PosString(o.Pos), o.Text, o.Why)
+	}
 }
 
 // conformJSON is the form of the answer in JSON.
 type conformJSON struct {
-	Verdict  conform.Verdict   `json:"verdict"`
-	Why      string            `json:"why,omitempty"`
-	Model    string            `json:"model"`
-	Logs     []string          `json:"logs"`
-	Reading  readingJSON       `json:"reading"`
-	Events   int               `json:"events"`
-	Unmapped int               `json:"unmapped"`
+	Verdict  conform.Verdict `json:"verdict"`
+	Why      string          `json:"why,omitempty"`
+	Model    string          `json:"model"`
+	Logs     []string        `json:"logs"`
+	Reading  readingJSON     `json:"reading"`
+	Events   int             `json:"events"`
+	Unmapped int             `json:"unmapped"`
+	placeJSON
+	Violates []violatedJSON `json:"violates,omitempty"`
+	States   int            `json:"states"`
+	Steps    int            `json:"steps"`
+	Trace    *trace.Record  `json:"trace"`
+}
+
+// placeJSON is how far a log could be followed, and what comes there.
+type placeJSON struct {
 	Followed int               `json:"followed"`
 	Cut      map[string]int32  `json:"cut"`
 	Hosts    map[string]string `json:"hosts"`
 	Next     []eventJSON       `json:"next,omitempty"`
 	Offers   []offerJSON       `json:"offers,omitempty"`
-	Violates []violatedJSON    `json:"violates,omitempty"`
-	States   int               `json:"states"`
-	Steps    int               `json:"steps"`
-	Trace    *trace.Record     `json:"trace"`
+}
+
+// newPlaceJSON returns the form of a place in JSON; names are those of the hosts, and event is as
+// for writeParting.
+func newPlaceJSON(p *conform.Place, names []string,
+	event func(ev computation.Event, text string) eventJSON) placeJSON {
+	j := placeJSON{Followed: p.Followed, Cut: map[string]int32{}, Hosts: map[string]string{}}
+	for h, name := range names {
+		j.Cut[name], j.Hosts[name] = p.Cut[h], p.Hosts[h]
+	}
+	for _, x := range p.Next {
+		next := event(x.Event, x.Text)
+		for _, a := range x.After {
+			next.After = append(next.After, event(a, ""))
+		}
+		j.Next = append(j.Next, next)
+	}
+	for _, o := range p.Offers {
+		j.Offers = append(j.Offers, offerJSON{o.Thread, o.Host, trace.PosString(o.Pos), o.Text,
+			o.Does, o.Why})
+	}
+	return j
 }
 
 // readingJSON says how the log was read, for those who read it again.
@@ -352,28 +388,16 @@ type offerJSON struct {
 	Why    string `json:"why"`
 }
 
-func (r *conformReport) eventJSON(ev computation.Event) eventJSON {
+func (r *conformReport) eventJSON(ev computation.Event, _ string) eventJSON {
 	return eventJSON{Host: r.run.Name(ev.Process), Index: ev.Index,
 		Event: r.run.Text(ev.Process, ev.Index), Pos: r.run.Pos(ev.Process, ev.Index).String()}
 }
 
 func (r *conformReport) writeJSON(w io.Writer) error {
 	j := conformJSON{Verdict: r.Verdict, Why: r.Why, Model: r.file[0], Logs: r.file[1:],
-		Reading: reading(r.c.logs),
-		Events:  r.Events, Unmapped: r.Unmapped, Followed: r.Followed, Cut: map[string]int32{},
-		Hosts: map[string]string{}, States: r.Nodes, Steps: r.Result.Steps, Trace: r.rec}
-	for h, k := range r.Cut {
-		j.Cut[r.run.Name(h)] = k
-		j.Hosts[r.run.Name(h)] = r.Hosts[h]
-	}
-	for _, x := range r.Next {
-		next := r.eventJSON(x.Event)
-		for _, a := range x.After {
-			next.After = append(next.After, r.eventJSON(a))
-		}
-		j.Next = append(j.Next, next)
-	}
-	j.Offers = offersJSON(r.Offers)
+		Reading: reading(r.c.logs), Events: r.Events, Unmapped: r.Unmapped,
+		placeJSON: newPlaceJSON(&r.Place, r.run.Names(), r.eventJSON),
+		States:    r.Nodes, Steps: r.Result.Steps, Trace: r.rec}
 	for _, v := range r.Violations {
 		j.Violates = append(j.Violates, violatedJSON{v.Steps, v.Violation.Kind,
 			v.Violation.Message, trace.PosString(v.Violation.Pos)})

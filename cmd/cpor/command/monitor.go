@@ -19,7 +19,6 @@ import (
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
 	"cpor/system"
-	"cpor/trace"
 )
 
 // followed is the model of `cpor monitor -model`.
@@ -127,59 +126,17 @@ func (m *followed) Notes() []string {
 // Refusal implements detectcmd.Model.
 func (m *followed) Refusal() (string, any) {
 	p := m.last.Place()
-	event := func(ev computation.Event) string {
-		return fmt.Sprintf("event %d of %s", ev.Index, m.names[ev.Process])
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n  followed  %s\n\nthe log continues with\n", human.Count(int64(p.Followed)))
-	j := refusalJSON{Followed: p.Followed, Cut: map[string]int32{}, Hosts: map[string]string{}}
-	for h, k := range p.Cut {
-		j.Cut[m.names[h]], j.Hosts[m.names[h]] = k, p.Hosts[h]
-	}
-	for _, x := range p.Next {
-		fmt.Fprintf(&b, "  %s: %s\n", event(x.Event), x.Text)
-		next := eventJSON{Host: m.names[x.Event.Process], Index: x.Event.Index, Event: x.Text}
-		for _, a := range x.After {
-			fmt.Fprintf(&b, "    after %s\n", event(a))
-			next.After = append(next.After, eventJSON{Host: m.names[a.Process], Index: a.Index})
+	fmt.Fprintf(&b, "\n  followed  %s\n", human.Count(int64(p.Followed)))
+	writeParting(&b, &p, func(ev computation.Event, text string) string {
+		s := fmt.Sprintf("event %d of %s", ev.Index, m.names[ev.Process])
+		if text != "" {
+			s += ": " + text
 		}
-		j.Next = append(j.Next, next)
+		return s
+	})
+	event := func(ev computation.Event, text string) eventJSON {
+		return eventJSON{Host: m.names[ev.Process], Index: ev.Index, Event: text}
 	}
-	writeOffers(&b, p.Offers)
-	j.Offers = offersJSON(p.Offers)
-	return printable(b.String()), j
-}
-
-// refusalJSON is where events and model part.
-type refusalJSON struct {
-	Followed int               `json:"followed"`
-	Cut      map[string]int32  `json:"cut"`
-	Hosts    map[string]string `json:"hosts"`
-	Next     []eventJSON       `json:"next,omitempty"`
-	Offers   []offerJSON       `json:"offers,omitempty"`
-}
-
-// writeOffers prints what the model could do.
-func writeOffers(b *strings.Builder, offers []conform.Offer) {
-	if len(offers) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\nthere the model could do\n")
-	for _, o := range offers {
-		does := o.Does
-		if does == "" {
-			does = "nothing"
-		}
-		fmt.Fprintf(b, "  %s: %s\n    at %s: %s\n    but %s\n", o.Thread, does,
-			trace.PosString(o.Pos), o.Text, o.Why)
-	}
-}
-
-func offersJSON(offers []conform.Offer) []offerJSON {
-	var out []offerJSON
-	for _, o := range offers {
-		out = append(out, offerJSON{o.Thread, o.Host, trace.PosString(o.Pos), o.Text, o.Does,
-			o.Why})
-	}
-	return out
+	return printable(b.String()), newPlaceJSON(&p, m.names, event)
 }
