@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"cpor/conform"
-	"cpor/detect/computation"
 	"cpor/system"
 )
 
@@ -74,26 +73,22 @@ func walk(r *rand.Rand, sys system.System, n int) []logged {
 	return out
 }
 
-// BenchmarkLog follows a log of 100,000 events of five servers that elect leaders and replicate
-// entries.
-func BenchmarkLog(b *testing.B) {
+// replicate is a model of five servers that elect leaders and replicate entries.
+func replicate(t testing.TB) system.System {
+	t.Helper()
 	source, err := os.ReadFile("testdata/replicate.model")
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	sys := load(b, string(source))
-	log := walk(rand.New(rand.NewPCG(1, 1)), sys, 100_000)
-	names := map[string]string{}
-	for _, e := range log {
-		names[e.thread] = e.thread
-	}
-	c := read(b, write(log, names, false))
-	mapping, err := conform.ParseMapping("replicate.model", string(source))
-	if err != nil {
-		b.Fatal(err)
-	}
+	return load(t, string(source))
+}
+
+// BenchmarkLog follows a log of 100,000 events of replicate.
+func BenchmarkLog(b *testing.B) {
+	sys := replicate(b)
+	c := read(b, write(walk(rand.New(rand.NewPCG(1, 1)), sys, 100_000), nil, false))
 	for b.Loop() {
-		res, err := conform.Check(b.Context(), sys, c, mapping, conform.Options{})
+		res, err := conform.Check(b.Context(), sys, c, &conform.Mapping{}, conform.Options{})
 		if err != nil || res.Verdict != conform.Accepted {
 			b.Fatal(err, fmt.Sprintf("%+v", res))
 		}
@@ -104,30 +99,19 @@ func BenchmarkLog(b *testing.B) {
 
 // BenchmarkMonitor follows the log of BenchmarkLog while it arrives.
 func BenchmarkMonitor(b *testing.B) {
-	source, err := os.ReadFile("testdata/replicate.model")
-	if err != nil {
-		b.Fatal(err)
-	}
-	sys := load(b, string(source))
+	sys := replicate(b)
 	log := walk(rand.New(rand.NewPCG(1, 1)), sys, 100_000)
-	index, hosts := map[string]int{}, []string{}
-	for _, e := range log {
-		if _, ok := index[e.thread]; !ok {
-			index[e.thread] = len(hosts)
-			hosts = append(hosts, e.thread)
-		}
-	}
+	c := read(b, write(log, nil, false))
+	next := make([]int32, c.N())
 	var events []arrival
 	for _, e := range log {
-		clock := make(computation.Cut, len(hosts))
-		for h, k := range e.clock {
-			clock[index[h]] = int32(k)
-		}
-		events = append(events, arrival{index[e.thread], clock, nil, e.text})
+		h, _ := c.Process(e.thread)
+		next[h]++
+		events = append(events, arrival{h, c.Clock(h, next[h]), nil, e.text})
 	}
 	for b.Loop() {
 		m, err := conform.NewMonitor(b.Context(), sys, &conform.Mapping{},
-			conform.MonitorOptions{Hosts: hosts, MaxNodes: 100_000})
+			conform.MonitorOptions{Hosts: c.Names(), MaxNodes: 100_000})
 		if err != nil {
 			b.Fatal(err)
 		}

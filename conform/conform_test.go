@@ -1,6 +1,7 @@
 package conform_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -195,12 +196,14 @@ func fits(sys system.System, log []logged, values bool) bool {
 	return found
 }
 
+// write writes a log; names are other names of the hosts than those of the threads.
 func write(log []logged, names map[string]string, values bool) string {
+	name := func(h string) string { return cmp.Or(names[h], h) }
 	var b strings.Builder
 	for _, e := range log {
 		var c []string
 		for h, k := range e.clock {
-			c = append(c, fmt.Sprintf("%q:%d", names[h], k))
+			c = append(c, fmt.Sprintf("%q:%d", name(h), k))
 		}
 		slices.Sort(c)
 		vars := ""
@@ -209,7 +212,7 @@ func write(log []logged, names map[string]string, values bool) string {
 		} else if values {
 			vars = `,"vars":{"x":null}`
 		}
-		fmt.Fprintf(&b, `{"host":%q,"clock":{%s},"event":%q%s}`+"\n", names[e.thread],
+		fmt.Fprintf(&b, `{"host":%q,"clock":{%s},"event":%q%s}`+"\n", name(e.thread),
 			strings.Join(c, ","), e.text, vars)
 	}
 	return b.String()
@@ -245,7 +248,7 @@ func generate(t *testing.T, seed uint64) *drawn {
 	if len(log) == 0 {
 		return nil
 	}
-	names := map[string]string{"T0[0]": "T0[0]", "T1[0]": "T1[0]", "T2[0]": "T2[0]"}
+	var names map[string]string
 	if d.unnamed = r.IntN(3) == 0; d.unnamed {
 		names = map[string]string{"T0[0]": "h1", "T1[0]": "h2", "T2[0]": "h0"}
 	}

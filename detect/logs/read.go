@@ -16,15 +16,19 @@ import (
 
 // Options say how to read a log.
 type Options struct {
-	Format    string // one of Formats; "" recognises it
-	Regexp    string // the parser of a ShiViz log; "" recognises the layout
-	Delimiter string // between executions; "" is what the file says
+	// one of Formats; "" recognises it
+	Format string `json:"format,omitempty"`
+	// the parser of a ShiViz log; "" recognises the layout
+	Regexp string `json:"regexp,omitempty"`
+	// between executions; "" is what the file says
+	Delimiter string `json:"delimiter,omitempty"`
 	// finds assignments in event texts, with groups name and value; nil is the default
-	Assign  *regexp.Regexp
-	Lenient bool // repair what can be repaired
+	Assign *regexp.Regexp `json:"assign,omitempty"`
+	// repair what can be repaired
+	Lenient bool `json:"lenient,omitempty"`
 	// Ended is for a Decoder of a connection, which may break off: a last line
 	// without its end is refused unless it is JSON, which has an end of its own.
-	Ended bool
+	Ended bool `json:"-"`
 }
 
 // Formats are the names of the formats.

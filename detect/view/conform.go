@@ -3,7 +3,6 @@ package view
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,20 +13,14 @@ import (
 
 // conformed is what `cpor conform -json` prints.
 type conformed struct {
-	Verdict string   `json:"verdict"`
-	Why     string   `json:"why"`
-	Model   string   `json:"model"`
-	Logs    []string `json:"logs"`
-	Reading struct {
-		Format    string `json:"format"`
-		Regexp    string `json:"regexp"`
-		Delimiter string `json:"delimiter"`
-		Assign    string `json:"assign"`
-		Lenient   bool   `json:"lenient"`
-	} `json:"reading"`
-	Cut    map[string]int32 `json:"cut"`
-	Next   []coming         `json:"next"`
-	Offers []struct {
+	Verdict string           `json:"verdict"`
+	Why     string           `json:"why"`
+	Model   string           `json:"model"`
+	Logs    []string         `json:"logs"`
+	Reading logs.Options     `json:"reading"`
+	Cut     map[string]int32 `json:"cut"`
+	Next    []coming         `json:"next"`
+	Offers  []struct {
 		Thread string `json:"thread"`
 		Host   string `json:"host"`
 		Pos    string `json:"pos"`
@@ -105,14 +98,7 @@ func (j *conformed) log(dir string) (*computation.Computation, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := logs.Options{Format: j.Reading.Format, Regexp: j.Reading.Regexp,
-		Delimiter: j.Reading.Delimiter, Lenient: j.Reading.Lenient}
-	if j.Reading.Assign != "" {
-		if o.Assign, err = regexp.Compile(j.Reading.Assign); err != nil {
-			return nil, fmt.Errorf("the result is damaged: %v", err)
-		}
-	}
-	execs, err := logs.ReadFiles(files, strings.NewReader(""), o)
+	execs, err := logs.ReadFiles(files, strings.NewReader(""), j.Reading)
 	if err != nil {
 		return nil, fmt.Errorf("the log that the result is about: %v", err)
 	}
@@ -155,13 +141,12 @@ func (j *conformed) parting(c *computation.Computation, rows map[computation.Eve
 			Pos: explore.ParsePlace(o.Pos), Text: o.Text, Does: o.Does, Why: o.Why})
 	}
 	// What the hosts whose events can come now could do comes first.
-	now := func(o explore.Offer) int {
-		return slices.IndexFunc(p.Next, func(x explore.Coming) bool {
-			return len(x.After) == 0 && c.Name(x.Column) == o.Host
-		})
+	now := map[string]int{}
+	for _, x := range p.Next {
+		if len(x.After) == 0 {
+			now[c.Name(x.Column)] = 1
+		}
 	}
-	slices.SortStableFunc(p.Offers, func(a, b explore.Offer) int {
-		return min(0, now(b)) - min(0, now(a))
-	})
+	slices.SortStableFunc(p.Offers, func(a, b explore.Offer) int { return now[b.Host] - now[a.Host] })
 	return p, nil
 }

@@ -305,7 +305,7 @@ type conformJSON struct {
 	Why      string          `json:"why,omitempty"`
 	Model    string          `json:"model"`
 	Logs     []string        `json:"logs"`
-	Reading  readingJSON     `json:"reading"`
+	Reading  logs.Options    `json:"reading"` // for those who read the logs again
 	Events   int             `json:"events"`
 	Unmapped int             `json:"unmapped"`
 	placeJSON
@@ -346,24 +346,6 @@ func newPlaceJSON(p *conform.Place, names []string,
 	return j
 }
 
-// readingJSON says how the log was read, for those who read it again.
-type readingJSON struct {
-	Format    string `json:"format,omitempty"`
-	Regexp    string `json:"regexp,omitempty"`
-	Delimiter string `json:"delimiter,omitempty"`
-	Assign    string `json:"assign,omitempty"`
-	Lenient   bool   `json:"lenient,omitempty"`
-}
-
-func reading(o logs.Options) readingJSON {
-	j := readingJSON{Format: o.Format, Regexp: o.Regexp, Delimiter: o.Delimiter,
-		Lenient: o.Lenient}
-	if o.Assign != nil {
-		j.Assign = o.Assign.String()
-	}
-	return j
-}
-
 type violatedJSON struct {
 	Steps   int                  `json:"steps"`
 	Kind    system.ViolationKind `json:"kind"`
@@ -395,7 +377,7 @@ func (r *conformReport) eventJSON(ev computation.Event, _ string) eventJSON {
 
 func (r *conformReport) writeJSON(w io.Writer) error {
 	j := conformJSON{Verdict: r.Verdict, Why: r.Why, Model: r.file[0], Logs: r.file[1:],
-		Reading: reading(r.c.logs), Events: r.Events, Unmapped: r.Unmapped,
+		Reading: r.c.logs, Events: r.Events, Unmapped: r.Unmapped,
 		placeJSON: newPlaceJSON(&r.Place, r.run.Names(), r.eventJSON),
 		States:    r.Nodes, Steps: r.Result.Steps, Trace: r.rec}
 	for _, v := range r.Violations {
