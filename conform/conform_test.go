@@ -113,17 +113,23 @@ type logged struct {
 	clock map[string]int
 }
 
-// record returns a log of a random execution: each event is behind a few of those before it.
-func record(r *rand.Rand, sys system.System) []logged {
+// record returns a log of a random execution: each event is behind a few of those before it. With
+// swap, two neighbors have changed places before that.
+func record(r *rand.Rand, sys system.System, swap bool) []logged {
 	m := told(sys)
 	var all [][]seen
 	executions(m, nil, func(s []seen) bool {
 		all = append(all, s)
 		return len(all) < 20_000
 	})
+	events := slices.Clone(all[r.IntN(len(all))])
+	if swap && len(events) > 1 {
+		i := r.IntN(len(events) - 1)
+		events[i], events[i+1] = events[i+1], events[i]
+	}
 	var out []logged
 	clocks := map[string]map[string]int{}
-	for _, s := range all[r.IntN(len(all))] {
+	for _, s := range events {
 		c := map[string]int{}
 		join := func(d map[string]int) {
 			for h, k := range d {
@@ -244,7 +250,9 @@ func generate(t *testing.T, seed uint64) *drawn {
 	values := r.IntN(2) == 0
 	d := &drawn{source: generated(r, values)}
 	d.sys = load(t, d.source)
-	log := record(r, d.sys)
+	mutated := r.IntN(2) == 0
+	swap := mutated && r.IntN(2) == 0
+	log := record(r, d.sys, swap)
 	if len(log) == 0 {
 		return nil
 	}
@@ -259,8 +267,7 @@ func generate(t *testing.T, seed uint64) *drawn {
 			}
 		}
 	}
-	mutated := r.IntN(2) == 0
-	if mutated {
+	if mutated && !swap {
 		mutate(r, log)
 	}
 	if d.fits = fits(d.sys, log, values); !mutated && !d.fits {
