@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 		return complain("%v", err)
 	}
 	if runner == nil {
-		exe, err := sibling.Path("cpor")
+		exe, _, err := sibling.Path("cpor")
 		if err != nil {
 			return complain("%v", err)
 		}

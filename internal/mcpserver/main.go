@@ -70,7 +70,7 @@ Exit codes: 0 the client has left, 2 a mistake in the command.`)
 	}
 	var program string
 	if err == nil {
-		program, err = sibling.Path("cpor")
+		program, _, err = sibling.Path("cpor")
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "cpor mcp: %v (see \"cpor help mcp\")\n", err)

@@ -8,52 +8,47 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 )
-
-// Path returns the file of the program with this name: beside this program, or else on the
-// PATH. The error says how to install it, also if the Go tool has recorded another version or
-// revision in it than in this program: then it may have other flags.
-func Path(name string) (string, error) {
-	file, err := find(name)
-	if err != nil {
-		return "", err
-	}
-	theirs, err := buildinfo.ReadFile(file)
-	ours, ok := debug.ReadBuildInfo()
-	if err != nil || !ok {
-		return file, nil
-	}
-	if a, b := revision(ours), revision(theirs); a != "" && b != "" && a != b {
-		return "", fmt.Errorf("%s was built from %s, this program from %s; %s", file, b, a, both)
-	}
-	return file, nil
-}
-
-const both = "build both anew: in a clone of cpor's repository, `go install ./cmd/...`"
-
-// revision returns from what a program was built, empty if that was not recorded.
-func revision(info *debug.BuildInfo) string {
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	recorded := map[string]string{}
-	for _, s := range info.Settings {
-		recorded[s.Key] = s.Value
-	}
-	if r := recorded["vcs.revision"]; r == "" || recorded["vcs.modified"] != "true" {
-		return r
-	}
-	return recorded["vcs.revision"] + "+"
-}
 
 // apart is how much later a program may be built than another one with which it belongs.
 const apart = time.Hour
 
-// Doubt says why a program that Path has found may be of another build although their revisions do
-// not differ, as where files were changed or nothing is recorded: this one is much younger. It is
-// empty if nothing speaks for that.
-func Doubt(file string) string {
+const both = "build both anew: in a clone of cpor's repository, `go install ./cmd/...`"
+
+// Path returns the file of the program with this name: beside this program, or else on the
+// PATH. The error says how to install it, also if the Go tool has recorded another version in it
+// than in this program: then it may have other flags. If the versions do not show that both are
+// of the same build, and the program is much older than this one, doubt says so.
+func Path(name string) (file, doubt string, err error) {
+	if file, err = find(name); err != nil {
+		return "", "", err
+	}
+	ours, theirs := "", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		ours = version(info)
+	}
+	if info, err := buildinfo.ReadFile(file); err == nil {
+		theirs = version(info)
+	}
+	switch {
+	case ours != "" && theirs != "" && ours != theirs:
+		return "", "", fmt.Errorf("%s was built from %s, this program from %s; %s", file, theirs,
+			ours, both)
+	case ours != "" && ours == theirs && !strings.HasSuffix(ours, "+dirty"):
+		return file, "", nil
+	}
+	return file, older(file), nil
+}
+
+// version returns from what a program was built, empty if that was not recorded.
+func version(info *debug.BuildInfo) string {
+	return strings.TrimPrefix(info.Main.Version, "(devel)")
+}
+
+// older says that a file is much older than this program; empty if it is not.
+func older(file string) string {
 	self, err := os.Executable()
 	if err != nil {
 		return ""

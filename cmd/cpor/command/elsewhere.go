@@ -25,12 +25,12 @@ var elsewhere = []*command{
 
 // sibling runs the program of a command.
 func (e *env) sibling(name string, args []string) int {
-	program, err := sibling.Path("cpor-" + name)
+	program, doubt, err := sibling.Path("cpor-" + name)
 	if err != nil {
 		return e.mistake(name, "%v", err)
 	}
-	if doubt := sibling.Doubt(program); doubt != "" {
-		fmt.Fprintf(e.stderr, "cpor %s: %s\n", name, doubt)
+	if doubt != "" {
+		fmt.Fprintf(e.stderr, "%s %s: %s\n", Program, name, doubt)
 	}
 	if e.stdout == os.Stdout {
 		// The program takes the place of this one. Where the system cannot do that, this returns.
