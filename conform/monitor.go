@@ -12,7 +12,7 @@ import (
 	"cpor/system"
 )
 
-// Monitor holds a log against a model while it is written. It is not safe for concurrent use.
+// Monitor checks a log against a model while the log is written. It is not safe for concurrent use.
 //
 //	m, err := conform.NewMonitor(ctx, sys, mapping, conform.MonitorOptions{Hosts: hosts})
 //	m.Take(0, clock, nil, "sends 5")
@@ -23,8 +23,7 @@ import (
 // # The search
 //
 // The nodes and the reduction are those of [Check]. A node that could have a step for an event
-// that has not arrived waits for it. Only events whose causes have arrived are taken into account;
-// the others are kept until then.
+// that has not arrived waits for it. An event counts as arrived once all that it depends on has.
 //
 // The search is lazy: it stops as soon as it has a node whose cut is all that has arrived, and
 // takes the node with the largest cut first. Other nodes are open until they are needed. If none is
@@ -34,23 +33,22 @@ import (
 // The reduction stays sound: condition 1 of the package comment does not hold for a thread that
 // could have a step for an event that has not arrived, so what it concludes holds whatever comes.
 // A node that waits is expanded again when its event arrives. So each node is at last expanded with
-// the events of the whole log, or with a choice that is right for any, and that is what the proof
-// needs; it asks nothing of the order.
+// the events of the whole log, or with a choice that is right for any. The proof needs only that,
+// and no particular order.
 //
 // # Memory
 //
 // A step keeps the cut or extends it. So a node cannot be reached any more when all nodes that are
 // open or wait have larger cuts: it is dropped. When there are twice as many nodes as before, the
 // search therefore follows the open nodes with the smallest cuts first, until they have died,
-// reached known nodes, or wait. What is left is the nodes that wait, and those with cuts
-// as large: as many as the model has states beside the cuts between what the slowest host has
-// logged and what all have. A host that logs nothing, while a step of its thread would be visible,
-// lets them pile up.
+// reached known nodes, or wait. What is left are the nodes that wait, and those with cuts as large:
+// about as many as the model has states, for each cut between what the slowest host has logged and
+// what all have. They pile up while a host logs nothing although its thread has a visible step.
 //
 // If there are more than MaxNodes or MaxBytes, those with the smallest cuts are forgotten. An
 // execution that was followed to the end still proves that the log is one of the model. But if the
-// search fails later, the answer is [Incomplete]. It is, too, if an event needs the exploration of
-// more than MaxNodes nodes.
+// search fails later, the answer is [Incomplete], and also if a single event needs the exploration
+// of more than MaxNodes nodes.
 type Monitor struct {
 	*walker
 	ctx       context.Context
@@ -67,7 +65,7 @@ type Monitor struct {
 	kept     int // nodes and keys
 	alive    int // nodes that are open or wait
 	settleAt int
-	doubt    int // how often following the open nodes was of little use, about
+	doubt    int // roughly how often following the open nodes was of little use
 	trimAt   int // when so many events are kept
 	events   int // that are kept
 	bytes    int64
@@ -86,8 +84,8 @@ type MonitorOptions struct {
 	Init map[string]map[string]computation.Value
 	// Lost reports whether a host's log may lack its end; nil: none.
 	Lost func(host string) bool
-	// MaxNodes bounds the nodes that are kept, 0 for [DefaultNodes], and MaxBytes the memory that
-	// they take, about; 0 is no bound.
+	// MaxNodes bounds the nodes that are kept, 0 for [DefaultNodes], and MaxBytes approximately the
+	// memory that they take; 0 is no bound.
 	MaxNodes int
 	MaxBytes int64
 }
@@ -157,8 +155,8 @@ func classOf(cost int32) int {
 
 func groupOf(class int) int { return max(0, class-(classes-groups)) }
 
-// cost returns what a silent step of a thread costs: more, if nothing of its host is known that
-// comes later. Such a step can be a choice that turns out wrong.
+// cost returns what a silent step of a thread costs: more if no later event of its host has
+// arrived, because such a step may turn out to be the wrong choice.
 func (w *walker) cost(t int) int32 {
 	if h := w.plays(t); h >= 0 && w.next(h) == nil {
 		return 2
@@ -238,12 +236,13 @@ func (m *Monitor) Take(host int, clock computation.Cut, vars map[string]computat
 	}
 }
 
-// sizeOf returns how much memory an event takes, about.
+// sizeOf returns about how much memory an event takes.
 func sizeOf(clock computation.Cut, text string) int64 {
 	return int64(eventBytes + 4*len(clock) + len(text))
 }
 
-// deliverNext makes an event known to the search whose causes are; false if there is none.
+// deliverNext makes an event known to the search, if the search knows all that it depends on. It
+// returns false if there is no such event.
 func (m *Monitor) deliverNext() bool {
 	for h := range m.feeds {
 		f := &m.feeds[h]
@@ -642,7 +641,7 @@ func (m *Monitor) Why() string {
 	return "no execution of the model has all that has arrived, but some wait for events"
 }
 
-// Stuck reports whether the verdict stays Incomplete, whatever comes.
+// Stuck reports whether the verdict stays Incomplete whatever arrives.
 func (m *Monitor) Stuck() bool { return m.why != "" || m.alive == 0 && m.forgotten > 0 }
 
 // Refused reports whether no continuation of what has arrived is one of the model.

@@ -56,7 +56,7 @@ var layers = []layer{
 		{"frontend/gosrc/gotest", "one Go test, with all engines"},
 	}},
 	{"recorded runs", [][2]string{
-		{"conform", "logs held against models"},
+		{"conform", "logs checked against models"},
 		{"detect", "Poss and Def of computations"},
 	}},
 	{"what people look at", [][2]string{

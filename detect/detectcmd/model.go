@@ -14,7 +14,7 @@ import (
 // Follower takes the events: the name for those who need not know package monitor.
 type Follower = monitor.Follower
 
-// Model is what `cpor monitor -model` holds the events against. The rest of the program provides
+// Model is what `cpor monitor -model` compares the events with. The rest of the program provides
 // it, because nothing below detect depends on models.
 type Model interface {
 	// Define defines the flags that are only for models, and returns their names.

@@ -486,7 +486,7 @@ func (c *monitorCommand) log(format string, args ...any) {
 // code is the exit code for an answer.
 func (c *monitorCommand) code(holds bool) int {
 	if c.model != nil {
-		return exitAlarm // it holds that the events are refused
+		return exitAlarm // the events were refused
 	}
 	if holds == (c.modality == detect.Poss) {
 		return exitAlarm

@@ -29,7 +29,7 @@ type Config struct {
 	// Follow, if not nil, makes what the events are given to, instead of a predicate. Hosts must
 	// then be all hosts.
 	Follow func(cfg Config) (Follower, error)
-	// About says, for the journal, what the follower holds the events against.
+	// About says, for the journal, what the follower compares the events with.
 	About string
 }
 

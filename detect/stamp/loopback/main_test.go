@@ -77,7 +77,7 @@ func record(t *testing.T, flags []string) *computation.Computation {
 	return es[0].Computation
 }
 
-// compare holds a run against the model. A broken one must be refused where a worker releases the
+// compare checks a run against the model. A broken one must be refused where a worker releases the
 // lock in its critical section.
 func compare(t *testing.T, run *computation.Computation, broken bool) {
 	t.Helper()
