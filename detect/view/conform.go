@@ -147,6 +147,8 @@ func (j *conformed) parting(c *computation.Computation, rows map[computation.Eve
 			now[c.Name(x.Column)] = 1
 		}
 	}
-	slices.SortStableFunc(p.Offers, func(a, b explore.Offer) int { return now[b.Host] - now[a.Host] })
+	slices.SortStableFunc(p.Offers, func(a, b explore.Offer) int {
+		return now[b.Host] - now[a.Host]
+	})
 	return p, nil
 }
