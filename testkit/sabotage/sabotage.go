@@ -164,6 +164,18 @@ var Conform = []struct{ Name, What string }{
 	{"conform/hosts", "a step shows an event before those that it depends on"},
 }
 
+// Histories are the sabotages of stored states without histories (frontend/gosrc/machine), which the
+// comparison of searches with and without stored states must find:
+//
+//	go test -tags sabotage ./frontend/gosrc/gotest -run Sabotage
+var Histories = []struct{ Name, What string }{
+	{"histories/order", "a call may come before one that had returned when it began"},
+	{"histories/result", "what a call returns is not compared"},
+	{"histories/chain", "only some of the orders of running calls are known"},
+	{"histories/value", "values are the same if they differ only in what they refer to"},
+	{"histories/class", "what the calls that are left return makes no difference"},
+}
+
 // Temporal are the sabotages of the check of temporal properties with a reduction
 // (engine/temporal), which its comparison with brute force must find:
 //

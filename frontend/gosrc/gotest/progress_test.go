@@ -229,8 +229,11 @@ func TestTiny(t *testing.T) {
 	}
 }
 
-// TestStored: searches of scenarios of check.Linearizable with stored states and without agree.
-func TestStored(t *testing.T) {
+// storing compares searches of scenarios of check.Linearizable with stored states and without.
+type storing struct{ p, stored *gosrc.Program }
+
+func newStoring(t *testing.T) (x storing) {
+	t.Helper()
 	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Tests: true,
 		Dir: filepath.Join("..", "scenario", "testdata", "micro")})
 	if err != nil {
@@ -240,39 +243,114 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := c.Test("TestMicro", gosrc.Explore{})
+	if x.p, err = c.Test("TestMicro", gosrc.Explore{}); err != nil {
+		t.Fatal(err)
+	}
+	if x.stored, err = x.p.StatesAlone(); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// differ compares the searches of a random scenario. It returns how the one with stored states
+// differs, with histories or merged; empty: not at all.
+func (x storing) differ(t *testing.T, r *rand.Rand, merge ...bool) (diff string, is engine.Verdict) {
+	t.Helper()
+	text := "0:"
+	for range 2 {
+		text += fmt.Sprintf("/ %d %d", r.IntN(64), r.IntN(64))
+	}
+	want, err := judged(t.Context(), x.p.WithScenarios([]string{text}), Options{Engine: DPOR,
+		Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := p.StatesAlone()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 4))
-	seen := map[engine.Verdict]int{}
-	for range sample.Of(2, 3, 300) {
-		text := "0:"
-		for range 2 {
-			text += fmt.Sprintf("/ %d %d", r.IntN(64), r.IntN(64))
-		}
-		want, err := judged(t.Context(), p.WithScenarios([]string{text}), Options{Engine: DPOR,
-			Workers: 1})
+	for _, merge := range merge {
+		got, err := advances(t.Context(), x.stored, []string{text},
+			scenario.Description{Steps: 1}, Options{Workers: 1, merge: merge})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, merge := range []bool{false, true} {
-			got, err := advances(t.Context(), stored, []string{text},
-				scenario.Description{Steps: 1}, Options{Workers: 1, merge: merge})
-			if err != nil || got.Verdict != want.Verdict {
-				t.Fatalf("%s, merged %v: %+v, %v, want %+v", text, merge, got, err, want)
-			}
-			if g, w := got.Failure, want.Failure; g != nil && g.Kind != w.Kind {
-				t.Errorf("%s: %s, want %s", text, g.Message, w.Message)
-			}
+		if got.Verdict != want.Verdict ||
+			got.Failure != nil && got.Failure.Kind != want.Failure.Kind {
+			return fmt.Sprintf("%s, merged %v: %+v, want %+v", text, merge, got, want), ""
 		}
-		seen[want.Verdict]++
+	}
+	return "", want.Verdict
+}
+
+// TestStored: searches of scenarios of check.Linearizable with stored states and without agree.
+func TestStored(t *testing.T) {
+	x := newStoring(t)
+	r := rand.New(rand.NewPCG(1, 4))
+	seen := map[engine.Verdict]int{}
+	for range sample.Of(2, 3, 300) {
+		diff, is := x.differ(t, r, false, true)
+		if diff != "" {
+			t.Fatal(diff)
+		}
+		seen[is]++
 	}
 	t.Log(seen)
+}
+
+// TestUnmerged: the histories are kept if a specification does more than its value shows, if what a
+// call returns may change, or if the order is not that of real time.
+func TestUnmerged(t *testing.T) {
+	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Tests: true,
+		Dir: filepath.Join("..", "scenario", "testdata", "unmerged")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pkgs[0].Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Test("TestUnmerged", gosrc.Explore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = p.StatesAlone(); err != nil {
+		t.Fatal(err)
+	}
+	plan := 0
+	for _, tt := range []struct {
+		what  string
+		plans int
+		why   string
+	}{
+		{"no reason", 2, ""},
+		{"goroutines", 2, "it starts goroutines"},
+		{"random numbers", 2, "it changes more than its value"},
+		{"the clock", 2, "it changes more than its value"},
+		{"globals", 2, "it changes more than its value"},
+		{"pointers", 2, "a call returns a *int"},
+		{"slices", 2, "a call returns a []int"},
+		{"maps", 2, "a call returns a map[int]int"},
+		{"pointers inside", 2, "a call returns a *int"},
+		{"globals of new values", 2, "it changes more than its value"},
+		{"numbers of new values", 2, "it depends on more than the calls before"},
+		{"program order", 1, "the order is not that of real time"},
+		{"quiescence", 1, "the order is not that of real time"},
+	} {
+		for range tt.plans {
+			text := fmt.Sprintf("%d:/ 0/ 0", plan)
+			plan++
+			got, err := advances(t.Context(), p, []string{text}, scenario.Description{},
+				Options{Workers: 1, merge: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.unmerged != (tt.why != "") || !strings.HasSuffix(got.Reason, tt.why) {
+				t.Errorf("%s, %s: unmerged %v: %v, %s, want %q", tt.what, text, got.unmerged,
+					got.Verdict, got.Reason, tt.why)
+			}
+			got, err = Scenarios(t.Context(), p, []string{text}, Options{Workers: 1})
+			if err != nil || got.Verdict != engine.Pass || (got.Executions > 0) != (tt.why != "") {
+				t.Errorf("%s, %s: %+v, %v", tt.what, text, got, err)
+			}
+		}
+	}
 }
 
 // TestChanges: histories are kept where they must be, or where a scenario takes long; scenarios

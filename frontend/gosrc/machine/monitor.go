@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // A search that stores states need not keep the history of an execution of check.Linearizable.
@@ -141,6 +142,9 @@ func (s *spec) begins(results string) uint32 {
 func (s *spec) invoked(from uint32, caller int32) uint32 {
 	return s.after(monitorEvent{from: from, caller: caller}, func(x monitor) monitor {
 		y := monitor{running: x.running | 1<<caller, all: slices.Clone(x.all)}
+		if sabotage.Is("histories/order") {
+			y.running = 1<<limitCallers - 1
+		}
 		s.close(&y)
 		return y
 	})
@@ -157,7 +161,7 @@ func (s *spec) responded(from uint32, caller int32, result string) uint32 {
 	return s.after(monitorEvent{from, caller, r}, func(x monitor) monitor {
 		y := monitor{running: x.running &^ (1 << caller)}
 		for _, c := range x.all {
-			if c.done[caller] == r {
+			if c.done[caller] == r || sabotage.Is("histories/result") {
 				c.done[caller] = 0
 				y.all = append(y.all, c)
 			}
@@ -183,7 +187,7 @@ func (s *spec) close(x *monitor) {
 	for _, c := range x.all {
 		seen[c] = true
 	}
-	for i := 0; i < len(x.all); i++ {
+	for i := 0; i < len(x.all) && (i == 0 || !sabotage.Is("histories/chain")); i++ {
 		c := x.all[i]
 		for g := range int32(limitCallers) {
 			k := &s.classes[c.class]
@@ -265,6 +269,9 @@ func (x *rules) number() {
 				c.next[g] = number(to)
 			}
 		}
+		if sabotage.Is("histories/class") {
+			c.result = [limitCallers]int32{}
+		}
 		k, ok := known[c]
 		if !ok {
 			k = int32(len(x.s.classes))
@@ -327,8 +334,8 @@ func (s *System) Unmerged() string {
 	return s.unmerged
 }
 
-// fingerprint returns a number of a value, the same for values that nothing can tell apart.
-func (m *Machine) fingerprint(typ, w uint64) int {
+// aside notes if the specification has done more than its value shows since this was called last.
+func (m *Machine) aside() {
 	x := m.rules
 	others, draws := 0, int32(0)
 	for _, g := range m.gors {
@@ -350,6 +357,12 @@ func (m *Machine) fingerprint(typ, w uint64) int {
 		x.why = "it changes more than its value"
 	}
 	x.outer = text
+}
+
+// fingerprint returns a number of a value, the same for values that nothing can tell apart.
+func (m *Machine) fingerprint(typ, w uint64) int {
+	m.aside()
+	x := m.rules
 	e := m.encoder()
 	e.word(typ, e.iface(m.p.TypeByID(typ), w))
 	print := e.text()
@@ -363,7 +376,7 @@ func (m *Machine) fingerprint(typ, w uint64) int {
 
 // text writes what was referred to, and returns everything.
 func (e *encoder) text() string {
-	for i := 0; i < len(e.list); i++ {
+	for i := 0; i < len(e.list) && !sabotage.Is("histories/value"); i++ {
 		e.object(e.list[i])
 	}
 	var b []byte
@@ -415,6 +428,7 @@ func merging(plain func(name string, run func(m *Machine, g *goroutine, r []uint
 	})
 	// Specified(results string): that was all, with the results of the calls before.
 	plain("internal/cpor.Specified", func(m *Machine, g *goroutine, r []uint64) {
+		m.aside()
 		m.rules.s.prefix, m.rules.ended = m.rules.result(m.text(r[0])), true
 	})
 	// Prefixed(results string): the calls before the goroutines have returned.

@@ -1,0 +1,29 @@
+//go:build sabotage
+
+package gotest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"cpor/testkit/sabotage"
+)
+
+// TestSabotage holds that each fault that is built into stored states without histories is found by
+// comparing searches.
+func TestSabotage(t *testing.T) {
+	x := newStoring(t)
+	defer sabotage.Set("")
+	for _, s := range sabotage.Histories {
+		sabotage.Set(s.Name)
+		r := rand.New(rand.NewPCG(1, 4))
+		diff, n := "", 0
+		for ; diff == "" && n < 300; n++ {
+			diff, _ = x.differ(t, r, true)
+		}
+		if diff == "" {
+			t.Errorf("%s is not found: %s", s.Name, s.What)
+		}
+		t.Logf("%s: scenario %d", s.Name, n)
+	}
+}
