@@ -174,6 +174,7 @@ var Histories = []struct{ Name, What string }{
 	{"histories/chain", "only some of the orders of running calls are known"},
 	{"histories/value", "values are the same if they differ only in what they refer to"},
 	{"histories/class", "what the calls that are left return makes no difference"},
+	{"histories/adjacent", "nobody tries the next steps of the others after an access"},
 }
 
 // Temporal are the sabotages of the check of temporal properties with a reduction

@@ -232,10 +232,10 @@ func TestTiny(t *testing.T) {
 // storing compares searches of scenarios of check.Linearizable with stored states and without.
 type storing struct{ p, stored *gosrc.Program }
 
-func newStoring(t *testing.T) (x storing) {
+func newStoring(t *testing.T, pkg, test string) (x storing) {
 	t.Helper()
 	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Tests: true,
-		Dir: filepath.Join("..", "scenario", "testdata", "micro")})
+		Dir: filepath.Join("..", "scenario", "testdata", pkg)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func newStoring(t *testing.T) (x storing) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x.p, err = c.Test("TestMicro", gosrc.Explore{}); err != nil {
+	if x.p, err = c.Test(test, gosrc.Explore{}); err != nil {
 		t.Fatal(err)
 	}
 	if x.stored, err = x.p.StatesAlone(); err != nil {
@@ -254,7 +254,8 @@ func newStoring(t *testing.T) (x storing) {
 
 // differ compares the searches of a random scenario. It returns how the one with stored states
 // differs, with histories or merged; empty: not at all.
-func (x storing) differ(t *testing.T, r *rand.Rand, merge ...bool) (diff string, is engine.Verdict) {
+func (x storing) differ(t *testing.T, r *rand.Rand, merge ...bool) (diff string,
+	is engine.Verdict) {
 	t.Helper()
 	text := "0:"
 	for range 2 {
@@ -281,7 +282,7 @@ func (x storing) differ(t *testing.T, r *rand.Rand, merge ...bool) (diff string,
 
 // TestStored: searches of scenarios of check.Linearizable with stored states and without agree.
 func TestStored(t *testing.T) {
-	x := newStoring(t)
+	x := newStoring(t, "micro", "TestMicro")
 	r := rand.New(rand.NewPCG(1, 4))
 	seen := map[engine.Verdict]int{}
 	for range sample.Of(2, 3, 300) {
@@ -294,26 +295,15 @@ func TestStored(t *testing.T) {
 	t.Log(seen)
 }
 
-// TestUnmerged: the histories are kept if a specification does more than its value shows, if what a
-// call returns may change, or if the order is not that of real time.
-func TestUnmerged(t *testing.T) {
-	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Tests: true,
-		Dir: filepath.Join("..", "scenario", "testdata", "unmerged")})
-	if err != nil {
-		t.Fatal(err)
+// TestMerging: the histories are kept if a specification does more than its value shows, if what a
+// call returns may change, or if the order is not that of real time. Without them, races show.
+func TestMerging(t *testing.T) {
+	x := newStoring(t, "merging", "TestPlans")
+	res := hiddenRace(t, x)
+	if f := res.Failure; f == nil || f.Kind != Race {
+		t.Errorf("%+v", res)
 	}
-	c, err := pkgs[0].Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := c.Test("TestUnmerged", gosrc.Explore{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err = p.StatesAlone(); err != nil {
-		t.Fatal(err)
-	}
-	plan := 0
+	plan := 1
 	for _, tt := range []struct {
 		what  string
 		plans int
@@ -333,10 +323,11 @@ func TestUnmerged(t *testing.T) {
 		{"program order", 1, "the order is not that of real time"},
 		{"quiescence", 1, "the order is not that of real time"},
 	} {
+		text := ""
 		for range tt.plans {
-			text := fmt.Sprintf("%d:/ 0/ 0", plan)
+			text = fmt.Sprintf("%d:/ 0/ 0", plan)
 			plan++
-			got, err := advances(t.Context(), p, []string{text}, scenario.Description{},
+			got, err := advances(t.Context(), x.stored, []string{text}, scenario.Description{},
 				Options{Workers: 1, merge: true})
 			if err != nil {
 				t.Fatal(err)
@@ -345,12 +336,24 @@ func TestUnmerged(t *testing.T) {
 				t.Errorf("%s, %s: unmerged %v: %v, %s, want %q", tt.what, text, got.unmerged,
 					got.Verdict, got.Reason, tt.why)
 			}
-			got, err = Scenarios(t.Context(), p, []string{text}, Options{Workers: 1})
-			if err != nil || got.Verdict != engine.Pass || (got.Executions > 0) != (tt.why != "") {
-				t.Errorf("%s, %s: %+v, %v", tt.what, text, got, err)
-			}
+		}
+		got, err := Scenarios(t.Context(), x.stored, []string{text}, Options{Workers: 1})
+		if err != nil || got.Verdict != engine.Pass || (got.Executions > 0) != (tt.why != "") {
+			t.Errorf("%s, %s: %+v, %v", tt.what, text, got, err)
 		}
 	}
+}
+
+// hiddenRace is what a search with merged states finds out about a race between two steps, each of
+// which leads to a state that is known already.
+func hiddenRace(t *testing.T, x storing) *Result {
+	t.Helper()
+	res, err := advances(t.Context(), x.stored, []string{"0:/ 0/ 1/ 2"}, scenario.Description{},
+		Options{Workers: 1, merge: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
 }
 
 // TestChanges: histories are kept where they must be, or where a scenario takes long; scenarios

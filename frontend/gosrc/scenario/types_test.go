@@ -12,6 +12,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/stateless"
 	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/frontend/gosrc/machine"
 	"cpor/system"
 	"cpor/testkit/sample"
@@ -19,12 +20,13 @@ import (
 
 // TestTypes explores scenarios of random types: generated operations on data that locks, channels
 // or pointers guard, most with a fault, or on what needs no guard. The specification is generated,
-// too, or the type itself. It compares how a scenario can fail with all interleavings.
+// too, or the type itself. It compares how a scenario can fail with all interleavings. Half of the
+// scenarios are also searched with stored states that do not contain the histories.
 func TestTypes(t *testing.T) {
 	n := sample.Of(20, 40, 1000)
-	const batch, together = 1000, 20
+	const batch, together, storedEach = 1000, 20, 40
 	var counts [16]int
-	histories, executions := 0, uint64(0)
+	histories, executions, states := 0, uint64(0), uint64(0)
 	for seed := range uint64((n + batch - 1) / batch) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		var list []*generatedType
@@ -47,10 +49,19 @@ func TestTypes(t *testing.T) {
 			}
 			got, n := failing(t, p, texts)
 			executions += n
+			stored := p
+			if first%storedEach == 0 {
+				if stored, err = p.StatesAlone(); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for i, typ := range part {
 				want, ends := judged(typ, usages[i])
 				counts[want]++
 				histories += ends
+				if stored != p {
+					states += sameStored(t, stored, texts[i], want)
+				}
 				if agree(got[i], want) {
 					continue
 				}
@@ -65,8 +76,8 @@ func TestTypes(t *testing.T) {
 			t.Logf("%d types, by how they fail: %d", done, counts)
 		}
 	}
-	t.Logf("%d types, by how they fail: %d, %d executions, %d ends of all interleavings", n, counts,
-		executions, histories)
+	t.Logf("%d types, by how they fail: %d, %d executions, %d states, %d ends of all interleavings",
+		n, counts, executions, states, histories)
 	if wrong := n - counts[0]; n >= 1000 && wrong < n/20 || wrong > n/2 {
 		t.Errorf("%d of %d types are wrong: they should be mixed", wrong, n)
 	}
@@ -77,6 +88,34 @@ func TestTypes(t *testing.T) {
 func agree(got, want failures) bool {
 	return got == want || got != 0 && want&raced != 0 || got&want&panicked != 0 ||
 		got&want&stuck != 0 && got == want|notLinear
+}
+
+// sameStored explores a scenario with stored states: it fails if it fails in some way, and in one of
+// these ways. It returns how many states there are.
+func sameStored(t *testing.T, p *gosrc.Program, text string, want failures) uint64 {
+	t.Helper()
+	res, err := gotest.Scenarios(t.Context(), p, []string{text}, gotest.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := failures(0)
+	switch f := res.Failure; {
+	case f == nil:
+	case f.Kind == gotest.Race:
+		got = raced
+	case f.Kind == gotest.Deadlock:
+		got = stuck
+	case strings.Contains(f.Message, "is not linearizable"):
+		got = notLinear
+	default:
+		got = panicked
+	}
+	if res.Executions > 0 || (res.Verdict == engine.Pass) != (want == 0) ||
+		got&want != got && want&(raced|panicked|stuck) == 0 {
+		t.Errorf("%s, stored: %+v, %04b, but all interleavings fail in ways %04b", text, res, got,
+			want)
+	}
+	return res.States
 }
 
 // generated compiles a package of types, with some of them in each test.

@@ -1,6 +1,6 @@
-// Package unmerged has right types, most of which are specifications that depend on more than the
-// calls before, or whose results may change later.
-package unmerged
+// Package merging has types for searches with stored states that do not contain the histories. Most
+// are specifications that depend on more than the calls before, or whose results may change later.
+package merging
 
 import (
 	"math/rand/v2"
@@ -41,14 +41,37 @@ func slice(c *counter) []int  { return []int{add(c)} }
 func mapped(c *counter) map[int]int         { return map[int]int{1: add(c)} }
 func inside(c *counter) struct{ p [1]*int } { return struct{ p [1]*int }{[1]*int{pointer(c)}} }
 
+// joined is a type with a data race that leaves no trace in the state: Write and Read, which use n
+// if it is open, come to the same states as if they had not.
+type joined struct {
+	open atomic.Bool
+	n    int
+}
+
+func (j *joined) Write() {
+	if j.open.Load() {
+		j.n = 0
+	}
+}
+
+func (j *joined) Read() {
+	if j.open.Load() {
+		_ = j.n
+	}
+}
+
+func (j *joined) Open() { j.open.Store(true) }
+
 // both explores an operation with the type as its own specification, and with a model.
 func both(t *testing.T, new func() *counter, op any) {
 	check.Linearizable(t, new, check.Op("Add", op))
 	check.Linearizable(t, new, check.Model(new), check.Op("Add", op).As(op))
 }
 
-// TestUnmerged has the plans of the test with that name in package gotest, in its order.
-func TestUnmerged(t *testing.T) {
+// TestPlans has the plans of tests in package gotest, in their order.
+func TestPlans(t *testing.T) {
+	check.Linearizable(t, func() *joined { return &joined{} }, check.Op("Write", (*joined).Write),
+		check.Op("Read", (*joined).Read), check.Op("Open", (*joined).Open))
 	for _, op := range []any{add, starts, draws, reads, changes, pointer, slice, mapped, inside} {
 		both(t, newCounter, op)
 	}
