@@ -16,10 +16,13 @@ func TestSabotage(t *testing.T) {
 	defer sabotage.Set("")
 	for _, s := range sabotage.Histories {
 		sabotage.Set(s.Name)
-		r := rand.New(rand.NewPCG(1, 4))
-		if hiddenRace(t, joined).Failure == nil {
+		if s.Name == "histories/adjacent" {
+			if f := hiddenRace(t, joined).Failure; f != nil {
+				t.Errorf("%s is not found: %s", s.Name, s.What)
+			}
 			continue
 		}
+		r := rand.New(rand.NewPCG(1, 4))
 		diff, n := "", 0
 		for ; diff == "" && n < 300; n++ {
 			diff, _ = x.differ(t, r, true)
