@@ -164,8 +164,8 @@ var Conform = []struct{ Name, What string }{
 	{"conform/hosts", "a step shows an event before those that it depends on"},
 }
 
-// Histories are the sabotages of stored states without histories (frontend/gosrc/machine), which the
-// comparison of searches with and without stored states must find:
+// Histories are the sabotages of stored states without histories (frontend/gosrc/machine), which
+// the comparison of searches with and without stored states must find:
 //
 //	go test -tags sabotage ./frontend/gosrc/gotest -run Sabotage
 var Histories = []struct{ Name, What string }{

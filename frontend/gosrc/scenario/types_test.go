@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	"cpor/testkit/sample"
 )
 
+var firstSeed = flag.Uint64("first", 0, "the seed of the first thousand types of TestTypes")
+
 // TestTypes explores scenarios of random types: generated operations on data that locks, channels
 // or pointers guard, most with a fault, or on what needs no guard. The specification is generated,
 // too, or the type itself. It compares how a scenario can fail with all interleavings. Half of the
@@ -28,7 +31,7 @@ func TestTypes(t *testing.T) {
 	var counts [16]int
 	histories, executions, states := 0, uint64(0), uint64(0)
 	for seed := range uint64((n + batch - 1) / batch) {
-		r := rand.New(rand.NewPCG(seed, 5))
+		r := rand.New(rand.NewPCG(*firstSeed+seed, 5))
 		var list []*generatedType
 		for range min(batch, n) {
 			list = append(list, newType(r))
@@ -90,8 +93,8 @@ func agree(got, want failures) bool {
 		got&want&stuck != 0 && got == want|notLinear
 }
 
-// sameStored explores a scenario with stored states: it fails if it fails in some way, and in one of
-// these ways. It returns how many states there are.
+// sameStored explores a scenario with stored states: it must fail if it fails in some way, and in
+// one of these ways. It returns how many states there are.
 func sameStored(t *testing.T, p *gosrc.Program, text string, want failures) uint64 {
 	t.Helper()
 	res, err := gotest.Scenarios(t.Context(), p, []string{text}, gotest.Options{Workers: 1})
