@@ -353,7 +353,7 @@ func TestReportsOfLess(t *testing.T) {
 				t.Fatalf("%s, %d measurements: %v", table.Name, n, err)
 			}
 			if bytes.Contains(page, []byte("NaN")) || bytes.Contains(page, []byte("Inf")) {
-				t.Errorf("%s, %d measurements: a figure is no number", table.Name, n)
+				t.Errorf("%s, %d measurements: a figure is not a number", table.Name, n)
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func TestReductionReport(t *testing.T) {
 		page, err := htmlReport(rs, reportReductions(ms[:n], fixedMachine))
 		if err != nil || bytes.Contains(page, []byte("NaN")) ||
 			bytes.Contains(page, []byte("Inf")) {
-			t.Fatalf("%d measurements: %v, or a figure is no number", n, err)
+			t.Fatalf("%d measurements: %v, or a figure is not a number", n, err)
 		}
 	}
 }

@@ -34,7 +34,7 @@ type Request struct {
 	MaxMemory uint64 // bytes
 	// Flags are further flags of `cpor run`.
 	Flags []string
-	// Violated tells that the run ends with a violation, which is no failure.
+	// Violated tells that the run ends with a violation, which is not a failure.
 	Violated bool
 }
 

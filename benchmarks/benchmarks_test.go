@@ -39,7 +39,7 @@ func TestNamesAreTheModels(t *testing.T) {
 		delete(inTable, name)
 	}
 	for name := range inTable {
-		t.Errorf("the paper's table has %s, which is no model", name)
+		t.Errorf("the paper's table has %s, which is not a model", name)
 	}
 }
 

@@ -79,7 +79,7 @@ func (e *Expander) deadlocks(s system.State, v search.Visitor) {
 	e.choose(s, 0, false, &left, v)
 }
 
-// stuck reports whether the prefix ends blocked at a place that is no proper end.
+// stuck reports whether the prefix ends blocked at a place that is not a proper end.
 func (p *prefix) stuck() bool { return p.kind == system.Blocked && !p.atEnd }
 
 // choose picks prefixes for the threads from t on and reports the deadlocks.

@@ -110,7 +110,7 @@ type Effort struct {
 	// whose ends are to be covered; Accesses those of the steps, which are compared.
 	Steps, Copies, Ends, Accesses int
 	// FullSteps and FullEnds are the same of a full expansion, which loads the state
-	// once: the alternatives of all first transitions, and those that are no self-loops
+	// once: the alternatives of all first transitions, and those that are not self-loops
 	// of blocked or ended threads.
 	FullSteps, FullEnds int
 }

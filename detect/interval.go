@@ -25,7 +25,7 @@ import (
 //     is what a sleep set says: all transitions but t0 commute, so a transition
 //     once put to sleep stays asleep, and with it everything that depends on it.
 //     Disjoint intervals never meet in a state: nothing has to be stored.
-//   - A branch whose join leaves the interval is no branch. A clause without a
+//   - A branch whose join leaves the interval is not a branch. A clause without a
 //     branch ends the node; a clause with one branch is a step without choice, so
 //     among the false clauses the one with the fewest branches is chosen.
 //   - Before it is looked at, a node is narrowed by the literals that are linear:

@@ -338,7 +338,7 @@ func (w *intervalWorker) narrow(p *problem, s, ub []int32, stopped func() bool) 
 					return false
 				}
 				if first > s[i] {
-					w.join(s, p.row(i, first)) // the node moves: that is no transition to another
+					w.join(s, p.row(i, first)) // the node moves, to no other one
 					for j := range s {
 						if s[j] >= ub[j] {
 							return false

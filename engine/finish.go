@@ -22,7 +22,7 @@ type Raw struct {
 	Missing   error
 }
 
-// ErrOmitted is a reason for a trace to be missing that is no fault of the tool:
+// ErrOmitted is a reason for a trace to be missing that is not a fault of the tool:
 // the store took one state for another.
 var ErrOmitted = errors.New("the store confused two states on the way, so the trace cannot be " +
 	"rebuilt")

@@ -526,7 +526,7 @@ func TestGraph(t *testing.T) {
 					t.Errorf("%s: %s covers state %d without a way there", x.File, por, i)
 				}
 			}
-			// Observers are no part of the states that are drawn.
+			// Observers are not part of the states that are drawn.
 			if observed := strings.Contains(x.File, "peterson"); !observed && g.Complete {
 				if por == "" && len(g.Nodes) != states("none") {
 					t.Errorf("%s: %d nodes, %d states", x.File, len(g.Nodes), states("none"))

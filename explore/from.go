@@ -213,7 +213,7 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 	}
 	nodes := []node{{state: m.Encode(nil), parent: -1}}
 	seen := map[string]bool{engine.StateKey(pred.sys, &obs, m): true}
-	// The states in which the condition has no value are no witnesses, but they do not
+	// The states in which the condition has no value are not witnesses, but they do not
 	// count as states in which it is false, either.
 	failed, reason := 0, error(nil)
 	none := func(format string, args ...any) error {

@@ -302,12 +302,12 @@ func TestRewritingKeepsMeaning(t *testing.T) {
 			}
 			if f.Is(Eventual) {
 				if vf, _ := Eventually(f).Holds(w); vf != v {
-					t.Fatalf("%s is no eventual formula", f)
+					t.Fatalf("%s is not an eventual formula", f)
 				}
 			}
 			if f.Is(Universal) {
 				if vg, _ := Always(f).Holds(w); vg != v {
-					t.Fatalf("%s is no universal formula", f)
+					t.Fatalf("%s is not a universal formula", f)
 				}
 			}
 			checks++

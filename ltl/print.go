@@ -14,7 +14,7 @@ var symbolOf = map[Op]string{
 	OpStrongRelease: " M ",
 }
 
-// String prints f; different formulas are printed differently. Atoms that are no identifiers, or
+// String prints f; different formulas are printed differently. Atoms that are not identifiers, or
 // are a name of an operator (U W R V M G F X), are in double quotes with Go's escapes. Only
 // the parentheses around && in || are left out: no reader has to know how strongly U or -> binds
 // and to which side it associates.

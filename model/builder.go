@@ -144,7 +144,7 @@ func (b *Builder) Processes(name string, n int, body func(p *Process, me int)) [
 //		}
 //	})
 //
-// One that is never started is no deadlock.
+// One that is never started is not a deadlock.
 func (b *Builder) Spawned(name string, n int, body func(p *Process, me int)) []*Process {
 	ps := b.Processes(name, n, body)
 	for _, p := range ps {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Ref names a stored state. The zero Ref is no state. A Ref stays valid for the
+// Ref names a stored state. The zero Ref is not a state. A Ref stays valid for the
 // life of its store, and a stored state has exactly one Ref.
 //
 // For a store that is not [Store.Loadable] a Ref is a hash of the state: good

@@ -37,7 +37,7 @@ func TestSchedules(t *testing.T) {
 			for _, i := range perm {
 				for _, p := range preds[i] {
 					if !done[p] {
-						t.Fatalf("seed %d: %v is no linear extension", seed, perm)
+						t.Fatalf("seed %d: %v is not a linear extension", seed, perm)
 					}
 				}
 				if done[i] {

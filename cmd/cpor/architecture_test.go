@@ -144,7 +144,7 @@ func apart(parts []part, layers []layer, imports map[string][]string) []string {
 				if b == p.room && a != b && p.doors != nil && !slices.Contains(p.doors[a], to) {
 					wrong = append(
 						wrong,
-						fmt.Sprintf("%s imports %s, which is no door of %s for it",
+						fmt.Sprintf("%s imports %s, which is not a door of %s for it",
 							from, to, p.room),
 					)
 				}
@@ -359,8 +359,8 @@ func TestApart(t *testing.T) {
 	for imports, want := range map[[2]string]string{
 		{"a", "b/door"}:   "[]",
 		{"a/x", "b/door"}: "[]",
-		{"a", "b/x"}:      "[a imports b/x, which is no door of b for it]",
-		{"d", "b/door"}:   "[d imports b/door, which is no door of b for it]",
+		{"a", "b/x"}:      "[a imports b/x, which is not a door of b for it]",
+		{"d", "b/door"}:   "[d imports b/door, which is not a door of b for it]",
 		{"b/x", "b/door"}: "[]",
 		{"b", "c/x"}:      "[]",
 		{"b", "d"}:        "[b imports d, but of other rooms b imports only c]",

@@ -35,7 +35,7 @@ func newFlagSet(name string, stderr io.Writer) *flagSet {
 	return &flagSet{cliflag.New(name), name, stderr}
 }
 
-// parse returns the arguments that are no flags. Unless ok, the command has to
+// parse returns the arguments that are not flags. Unless ok, the command has to
 // return the code: help was printed, or a mistake. The help is usage, the flags, and codes.
 func (f *flagSet) parse(args []string, usage, codes string, stdout io.Writer) (rest []string,
 	code int, ok bool) {

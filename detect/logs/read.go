@@ -38,13 +38,13 @@ var Formats = []string{"shiviz", "jsonl", "otlp", "jaeger", "gotrace"}
 type Execution struct {
 	*computation.Computation
 	Repairs *computation.IssueList // what was repaired; never nil
-	// lines that are no part of an event, of all executions; only with the first
+	// lines that are not part of an event, of all executions; only with the first
 	Ignored *Ignored
 	// what else is to be known of all executions; only with the first
 	Notes []string
 }
 
-// Ignored counts the lines that are no part of an event, as the ShiViz site
+// Ignored counts the lines that are not part of an event, as the ShiViz site
 // ignores them.
 type Ignored struct {
 	Lines int
@@ -190,7 +190,7 @@ func (b *builders) lost(line int, format string, args ...any) {
 	b.issues.list.Dropped++
 }
 
-// ignore counts a line that is no part of an event.
+// ignore counts a line that is not part of an event.
 func (b *builders) ignore(line int, text []byte) {
 	if b.ignored.Lines++; b.ignored.Lines == 1 {
 		b.ignored.First = computation.Pos{Source: b.source, Line: line}

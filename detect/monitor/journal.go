@@ -267,7 +267,7 @@ func (j *Journal) replayLine(n int, text []byte, cfg Config) error {
 		}
 		return j.m.restore(&cp)
 	case l.Event == nil:
-		return &damaged{errors.New("it is no event")}
+		return &damaged{errors.New("it is not an event")}
 	}
 	return j.replayEvent(&l)
 }

@@ -9,7 +9,7 @@
 // A predicate is a boolean expression over the variables of the hosts:
 //
 //	p1.crit && p2.crit
-//	"node-1:8080".role == "leader"          a host whose name is no identifier
+//	"node-1:8080".role == "leader"          a host whose name is not an identifier
 //	forall i != j: !(i.primary && j.primary)
 //	exists i < j: i.leader != j.leader      i stands before j in the host order
 //	forall i in {p1, p2}, j in ~"^q": i.epoch <= j.epoch

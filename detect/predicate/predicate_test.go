@@ -191,7 +191,7 @@ func TestMistakes(t *testing.T) {
 		!strings.HasSuffix(err.Error(), "\n\t\t $\n\t\t ^") {
 		t.Errorf("two lines: %q", err)
 	}
-	// A variable that only some hosts have is no mistake under a quantifier.
+	// A variable that only some hosts have is not a mistake under a quantifier.
 	if p, err := Parse("exists i: i.round > 1"); err != nil {
 		t.Error(err)
 	} else if _, err := p.Expand(known); err != nil {

@@ -193,7 +193,7 @@ func wellTyped(n *Node) bool {
 	return err == nil
 }
 
-// Check reports, as an *Error, a condition that is no boolean, a comparison of
+// Check reports, as an *Error, a condition that is not a boolean, a comparison of
 // two types, an order of what has none, and an operator whose operands have the
 // wrong type, for any of the values that the variables take: a value of the
 // wrong type would otherwise count as one for which the predicate does not
@@ -445,7 +445,7 @@ func pairs(n *Node, kids [][]operandType) *wrong {
 func twoTypes(n *Node, a, b typed) *wrong {
 	msg := fmt.Sprintf("%s of %v and %v: %v, and %v", opText[n.Op], a.valueType, b.valueType, a, b)
 	if (a.of == text || b.of == text) && (a.of|b.of)&collection == 0 {
-		x := a // what is no string yet, unless it is a constant
+		x := a // what is not a string yet, unless it is a constant
 		if x.of == text && b.operand.Op != Const || x.operand.Op == Const {
 			x = b
 		}

@@ -29,7 +29,7 @@ const (
 	markBytes = 8 + 8 + 4 + 8
 )
 
-// Mark says which log a checkpoint uses, and how far. The zero value is no log.
+// Mark says which log a checkpoint uses, and how far. The zero value is not a log.
 type Mark struct {
 	ID     uint64 // in its name
 	Length int64  // bytes

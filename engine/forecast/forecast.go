@@ -92,7 +92,7 @@ func zero(c0, c1, c2 float64) (x float64, ok bool) {
 // parabola fits c0 + c1 x + c2 x² to points by least squares. It projects the values on the
 // polynomials 1, p and q of degree 0, 1 and 2 that are orthogonal on the points (Forsythe 1957),
 // so that there is no system of equations to solve: a library for that would be the largest
-// one in the program. If fewer than three points differ, the result is no number.
+// one in the program. If fewer than three points differ, the result is not a number.
 func parabola(xs, ys []float64) (c0, c1, c2 float64) {
 	var sx, sy float64
 	for i, x := range xs {

@@ -35,7 +35,7 @@
 // theorems 2 and 7 use. It spares a declaration for each variable that belongs
 // to a thread. As in the paper, Options.InitThread may name the thread whose
 // first access to a location, which must be the first of all, is exempt; what
-// the model's init does is no access at all.
+// the model's init does is not an access at all.
 //
 // With both rules, a location declared unshared must have accesses of one
 // thread only. Guards count: in each state, what a blocked transition's guard

@@ -275,7 +275,7 @@ type pastOrder struct {
 	o   order
 }
 
-// live returns the threads that exist, have not ended and are no observers; ok
+// live returns the threads that exist, have not ended and are not observers; ok
 // is false if their numbers do not fit.
 func (m *Machine) live() (mask uint64, ok bool) {
 	n := m.inner.NumThreads()

@@ -10,7 +10,7 @@ import (
 	"cpor/system"
 )
 
-// errForeign says that words are no exported ones.
+// errForeign says that words were not exported.
 var errForeign = errors.New("the memory of locks in it cannot be read: do all ranks run the same " +
 	"cpor?")
 

@@ -23,7 +23,7 @@ type Options struct {
 	// see Run. Nil merges none. It must not change.
 	Merge func(l system.Loc) bool
 	// Suspect, if not nil, is called when a merged history first breaks the
-	// rule, by whichever goroutine steps a machine then. That is no violation
+	// rule, by whichever goroutine steps a machine then. That is not a violation
 	// yet: the accesses may belong to different executions.
 	Suspect func(l system.Loc)
 	// Dependences, with LD and LDPrime, makes transitions dependent whose

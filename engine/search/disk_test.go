@@ -70,7 +70,7 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// TestDiskLimits: what ends a search early leaves nothing behind and is no pass.
+// TestDiskLimits: what ends a search early leaves nothing behind and is not a pass.
 func TestDiskLimits(t *testing.T) {
 	sys := mustNew(t, counters(4, 6))
 	for name, set := range map[string]func(o *search.Options, cancel func()){

@@ -269,7 +269,7 @@ func (x *Counterexample) unreachable(obs *system.Observers, m system.Machine,
 	return nil
 }
 
-// judgedAlone says why an execution alone is no counterexample.
+// judgedAlone says why an execution alone is not a counterexample.
 func judgedAlone(p *engine.Property) unproven {
 	return unproven(fmt.Sprintf("%s is about what can be reached, which no execution alone shows; "+
 		"run the search", p.Called()))

@@ -82,7 +82,7 @@ func TestScriptsImportDownwards(t *testing.T) {
 func TestCircle(t *testing.T) {
 	imports := map[string][]string{"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": nil}
 	if c := circle(imports, "a", nil, map[string]bool{}); c != nil {
-		t.Errorf("%v is no circle", c)
+		t.Errorf("%v is not a circle", c)
 	}
 	imports["d"] = []string{"b"}
 	if c := circle(imports, "a", nil, map[string]bool{}); fmt.Sprint(c) != "[b d b]" {

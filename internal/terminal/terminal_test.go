@@ -16,7 +16,7 @@ func TestPaint(t *testing.T) {
 	}
 }
 
-// TestFor: what is no terminal gets colors only if it must, and its width from COLUMNS.
+// TestFor: what is not a terminal gets colors only if it must, and its width from COLUMNS.
 func TestFor(t *testing.T) {
 	for _, tt := range []struct {
 		columns string

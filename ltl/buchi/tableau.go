@@ -87,7 +87,7 @@ func (v *variables) lastRank(f ltl.Formula) int {
 	if r, ok := v.last[f]; ok {
 		return r
 	}
-	r := v.rank[f.Name()] // 0 if f is no atom
+	r := v.rank[f.Name()] // 0 if f is not an atom
 	for _, g := range f.Operands() {
 		r = max(r, v.lastRank(g))
 	}

@@ -126,7 +126,7 @@ func (ch *Chunk) Check(t *testing.T, f *source.File, err error) {
 	var list *source.List
 	if err != nil {
 		if !errors.As(err, &list) {
-			t.Fatalf("%s: the error is no list of messages: %v", ch.Name, err)
+			t.Fatalf("%s: the error is not a list of messages: %v", ch.Name, err)
 		}
 		for _, m := range list.Messages {
 			line, _ := f.Position(m.Pos)

@@ -109,7 +109,7 @@ func TestTable(t *testing.T) {
 		kind, reason, _ := strings.Cut(what, ": ")
 		switch why, gap := known[p.Name]; {
 		case gap && kind == "ok":
-			t.Errorf("%s is no gap any more (%s): take it out of testdata/gaps.txt", p.Name, why)
+			t.Errorf("%s is not a gap any more (%s): take it out of testdata/gaps.txt", p.Name, why)
 		case !gap && kind != "ok":
 			t.Errorf("%s: %s: %s", p.Name, kind, reason)
 		}

@@ -948,7 +948,7 @@ func (g *gen) expr(t string, depth int) string {
 	return g.atom(t)
 }
 
-// operand is an expression that is no constant, so that the compiler does not
+// operand is an expression that is not a constant, so that the compiler does not
 // refuse what overflows.
 func (g *gen) operand(t string, depth int) string {
 	if v, ok := g.of(t); ok && (depth == 0 || g.chance(50)) {

@@ -14,7 +14,7 @@ import (
 
 // Parse reads a formula in the syntax of SPIN, the binary temporal operators associate to the
 // right. The atoms are the names of variables. R is read as V, its name in SPIN. Errors say
-// where the text is wrong, or that an atom is no name.
+// where the text is wrong, or that an atom is not a name.
 func Parse(text string) (f ltl.Formula, err error) {
 	text = strings.ReplaceAll(text, " R ", " V ")
 	m, err := syntax.Parse(source.New("formula", "ltl {"+text+"}\n"), nil)
@@ -50,7 +50,7 @@ func formula(f *syntax.Formula) (ltl.Formula, error) {
 			}
 			return ltl.True(), nil
 		}
-		return ltl.Formula{}, fmt.Errorf("%s is no name", f.Text)
+		return ltl.Formula{}, fmt.Errorf("%s is not a name", f.Text)
 	}
 	x, err := formula(f.X)
 	if err != nil {

@@ -454,7 +454,7 @@ func TestConformBites(t *testing.T) {
 				})
 			}
 		}), "independent"},
-		{"a write is no read", toys, simple(func(m system.Machine, l *liar) {
+		{"a write is not a read", toys, simple(func(m system.Machine, l *liar) {
 			l.accesses = func() []system.Access {
 				as := slices.Clone(m.Accesses())
 				for i := range as {

@@ -80,7 +80,7 @@ func (p *Program) Start(thread string, args ...int64) {
 // Node is a control point: the thread's next transition.
 type Node struct {
 	Cases []Case
-	// AtEnd means that blocking here forever is no deadlock.
+	// AtEnd means that blocking here forever is not a deadlock.
 	AtEnd bool
 }
 

@@ -37,7 +37,7 @@ func (c Config) withDefaults() Config {
 // Random makes a program with every construct in the mix that the
 // configuration allows: scalars and an array, atomic groups, assertions,
 // branches and loops, awaits (alone, with a body, and at a place where
-// blocking is no deadlock), locks, choose, select with and without a default,
+// blocking is not a deadlock), locks, choose, select with and without a default,
 // and the creation of threads. Its state space is finite and mostly small.
 func Random(r *rand.Rand, c Config) *Program {
 	g := &generator{Rand: r, c: c.withDefaults(), p: NewProgram()}

@@ -156,7 +156,7 @@ func (s *simulation) runGo(pkg string) int {
 }
 
 // readTrace reads an execution of a system that was written as JSON: the steps of threads by
-// their names. Those of invariants, which are no steps of the program, are left out.
+// their names. Those of invariants, which are not steps of the program, are left out.
 func readTrace(name string, sys system.System) (*trace.Trace, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {

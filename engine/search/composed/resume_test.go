@@ -16,7 +16,7 @@ import (
 )
 
 // TestResumeCuts interrupts searches that have cut moves off, and cut none off when they continue:
-// that they did is not forgotten, since such a search is no pass.
+// that they did is not forgotten, since such a search is not a pass.
 func TestResumeCuts(t *testing.T) {
 	m, err := model.Parse("cuts.model", `
 var x, y int

@@ -72,11 +72,11 @@ type Result struct {
 	// Fixed names choices of the run-time of which one alternative was
 	// explored: map order, random numbers.
 	Fixed []string
-	// Raced names what there were data races on that are no failures
+	// Raced names what there were data races on that are not failures
 	// (gosrc.MemoryAccesses), as far as they were seen.
 	Raced []string
 	// Slow is a failure that a slow machine would see: a time-out of the test itself that
-	// expires while somebody can run. It is no verdict, see [Run].
+	// expires while somebody can run. It is not a verdict, see [Run].
 	Slow *Failure
 	// SlowProgram is what the trace of Slow belongs to.
 	SlowProgram *gosrc.Program
@@ -103,7 +103,7 @@ type Result struct {
 	// Failure is the failure that was found, or nil.
 	Failure *Failure
 	// Once is a failure that was seen in a random schedule and did not come again when that was
-	// repeated, because the test depends on more than its schedule. It is no verdict.
+	// repeated, because the test depends on more than its schedule. It is not a verdict.
 	Once *Failure
 	// Program is what the failure's trace belongs to: the program that was given, or the same
 	// where time passes in another way. Nil if it ran natively.

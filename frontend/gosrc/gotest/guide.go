@@ -118,7 +118,7 @@ func reachedBy(m *machine.Machine) map[reached]bool {
 	}
 	uses := map[system.Loc][]use{}
 	lengths := map[int][]reached{}
-	starts := map[int]bool{} // the test itself starts goroutines; what it does is no call's
+	starts := map[int]bool{} // the test itself starts goroutines; what it does is not a call's
 	for range longest {
 		t := advance(m, starts)
 		if t < 0 {

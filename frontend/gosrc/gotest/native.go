@@ -557,7 +557,7 @@ func (r *nativeRun) dpor(ctx context.Context, sys *replay.System) error {
 	var found *replay.Found
 	switch {
 	case stop == nil && broken != nil:
-		// What it told does not fit together, so it is no verdict.
+		// What it told does not fit together, so it is not a verdict.
 		first, _, _ := strings.Cut(fmt.Sprint(broken.Value), "\n")
 		return &native.Diverged{What: first}
 	case errors.As(err, &found):
@@ -647,7 +647,7 @@ func caught(f func()) (err error) {
 const repetitions = 3
 
 // fail makes a failing execution the result, unless there is one. If its failure does not come
-// again, it is no result; what was seen of it is kept in r.once.
+// again, it is not a result; what was seen of it is kept in r.once.
 func (r *nativeRun) fail(sys *replay.System, t *trace.Trace, seen *Failure) error {
 	r.explaining.Store(true)
 	until := time.Now().Add(shortening)

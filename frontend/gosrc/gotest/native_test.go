@@ -92,8 +92,8 @@ func (p *odd) Run(ctx context.Context, prefix []native.Choice, pol native.Policy
 	return x, err
 }
 
-// A failure that does not come again is no verdict but is shown, and a failure of the run-time of
-// Go is none of the test.
+// A failure that does not come again is not a verdict but is shown, and a failure of Go's run-time
+// is none of the test.
 func TestNativeUncertain(t *testing.T) {
 	sys := toy(t, func(p *toysystem.Program) {
 		x := p.Scalar("x", 0)
@@ -161,7 +161,7 @@ func TestNativeUncertain(t *testing.T) {
 	}
 }
 
-// What is not covered is no pass, and the result says what was.
+// What is not covered is not a pass, and the result says what was.
 func TestNativeLimits(t *testing.T) {
 	large := toy(t, func(p *toysystem.Program) {
 		x := p.Scalar("x", 0)

@@ -167,7 +167,7 @@ func TestMock(t *testing.T) {
 `
 
 // TestTails: goroutines that wait forever are found though others run forever, and
-// those of initializers are no leak.
+// those of initializers are not leaks.
 func TestTails(t *testing.T) {
 	c := load(t, tailPrograms)
 	for name, want := range map[string]FailureKind{

@@ -23,7 +23,7 @@ const (
 )
 
 // reflected returns what == compares of a reflect.Value (type, place, flags, method): two are
-// equal in Go if they have the same word in them. That is the value itself if it is no variable
+// equal in Go if they have the same word in them. That is the value itself if it is not a variable
 // and a pointer in all but name; else its address, which the values that were made of one
 // interface value share. An interface here holds a value of one word without an address: those
 // in it that are equal are taken for the same. A box is not written once it is in a Value.

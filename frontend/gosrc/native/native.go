@@ -88,7 +88,7 @@
 // The argument for races and transitions is that of package machine. That the same choices lead
 // to the same execution is not assumed: [Execution.Hash] covers the choices, the operations and
 // all accesses, and a choice that cannot be taken is a [Diverged] error. Known to differ from
-// package machine: a plain copy of a lock is no access to the lock, so that such a copy, and
+// package machine: a plain copy of a lock is not an access to the lock, so that such a copy, and
 // who locks meanwhile, are seen in one order only. Whether the sum of an atomic addition is used is
 // not known here, so that additions do not commute.
 //

@@ -158,11 +158,11 @@ var outside = []string{"files/", "library/signals", "library/command_line",
 	"library/log_places"}
 
 // copies are programs in which a lock is copied or overwritten while others use it: here a plain
-// access to a lock is no point of its own.
+// access to a lock is not a point of its own.
 var copies = []string{"sync/copied_while_locked", "sync/copied_while_appended",
 	"sync/overwritten_lock", "sync/overwritten_counter"}
 
-// texts are programs in which it matters when something is printed, which is no point here,
+// texts are programs in which it matters when something is printed, which is not a point here,
 // which read the clock without time passing, or in which main calls Goexit.
 var texts = []string{"panics/panic_in_goroutine", "time/after_func_after_main", "time/clock_ticks",
 	"panics/goexit_in_main"}
@@ -214,7 +214,7 @@ func TestOutcomes(t *testing.T) {
 			got := map[gotable.Outcome]bool{}
 			see := func(x *native.Execution) {
 				o := outcome(x, fmt.Sprintf("p%d", i))
-				// Of a program that races a table tells nothing else, and a bound is no outcome.
+				// A table says no more of a program that races, and a bound is not an outcome.
 				if !slices.Contains(prog.Outcomes, o) && (o.Ending == "livelock" ||
 					slices.Contains(prog.Outcomes, gotable.Outcome{Ending: "race"})) {
 					return
@@ -224,7 +224,7 @@ func TestOutcomes(t *testing.T) {
 					if x.Failure != nil {
 						frames = x.Failure.Stacks
 					}
-					t.Errorf("%v is no outcome of the program %v", o, frames)
+					t.Errorf("%v is not an outcome of the program %v", o, frames)
 				}
 				got[o] = true
 			}

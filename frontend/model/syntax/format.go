@@ -719,7 +719,7 @@ func (f *formatter) section(b *strings.Builder, lines []line) {
 	cell := func(tab string, from, to int) {
 		text := f.render(from, to)
 		if strings.ContainsAny(text, "\t\v\f") {
-			text = "\xff" + text + "\xff" // these are no ends of cells
+			text = "\xff" + text + "\xff" // these are not ends of cells
 		}
 		io.WriteString(w, tab+text) // to a Builder
 	}

@@ -918,7 +918,7 @@ func (p *parser) attempt(f func()) (ended bool) {
 }
 
 // bodies parses the blocks of a statement that failed before them, inside the given number
-// of braces: those whose brace ends its line, which are no literals.
+// of braces: those whose brace ends its line, which are not literals.
 func (p *parser) bodies(braces int) []*Block {
 	var list []*Block
 	for p.braces == braces {
