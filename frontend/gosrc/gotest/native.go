@@ -85,10 +85,9 @@ func (e *NeedsInterpreter) Error() string { return e.Why + " (" + e.Advice + ")"
 const stores = "-machine interpreted can store states"
 
 // RunNative explores a test that runs natively, as [Run] does one that is interpreted: optimal
-// dynamic reduction, and random schedules and by PCT beside it; growing bounds on timers and on
-// preemptions for what is too large. The result is a pass only if the search has come to its
-// end, all executions with equal choices were equal, and nothing was used that is not under
-// control.
+// dynamic reduction, and random schedules beside it; growing bounds on timers and on preemptions
+// for what is too large. The result is a pass only if the search has come to its end, all
+// executions with equal choices were equal, and nothing was used that is not under control.
 //
 // With gosrc.AutoTime failures are judged as Run does. The error is a *[NeedsInterpreter], an
 // *engine.OptionError, or that of a process.
@@ -491,8 +490,8 @@ func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.Vie
 	return err
 }
 
-// sampling runs random schedules, by PCT and by POS until one fails, or until the time is over; a
-// number bounds them, and how long they may take. Views that leave executions out are not
+// sampling runs random schedules, by PCT, by POS and by SURW until one fails, or until the time is
+// over; a number bounds them, and how long they may take. Views that leave executions out are not
 // sampled.
 func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.View, most int) (
 	stop bool, err error,
@@ -502,18 +501,25 @@ func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.V
 	}
 	until := time.Now().Add(20 * time.Millisecond)
 	length := 10
+	selections := &selecting{r: r}
 	for i := 0; ctx.Err() == nil && (most == 0 || i < most && time.Now().Before(until)); i++ {
 		p := native.Policy{Kind: native.Random, Seed: r.o.Seed + uint64(i) + 1, Brief: true,
 			MaxSteps: nativeSteps, Quiet: v.Time == replay.Idle}
-		switch i % 3 {
+		switch i % 4 {
 		case 1:
-			p.Kind, p.Depth, p.Length = native.PCT, 1+i/3%3, length
+			p.Kind, p.Depth, p.Length = native.PCT, 1+i/4%3, length
 		case 2:
 			p.Kind = native.POS
+		case 3:
+			selections.policy(&p, i/4)
 		}
 		var seen *Failure
-		steps, failed, ended, err := sys.Sample(p, func(x *native.Execution) {
-			seen = r.system(sys).seen(x)
+		steps, failed, ended, err := sys.Sample(p, func(x *native.Execution, failed bool) {
+			if failed {
+				seen = r.system(sys).seen(x)
+			} else if !p.Brief {
+				selections.look(x)
+			}
 		})
 		if err != nil {
 			return false, err
@@ -529,6 +535,38 @@ func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.V
 		}
 	}
 	return false, nil
+}
+
+// profileEvery is how many schedules by SURW follow the counts of one execution.
+const profileEvery = 64
+
+// selecting is what SURW selects, in turns.
+type selecting struct {
+	r   *nativeRun
+	all []native.Selection
+}
+
+// policy makes a policy that of the n-th schedule by SURW, or one that counts steps for it. Every
+// other one selects all steps, the others those of one object.
+func (s *selecting) policy(p *native.Policy, n int) {
+	if n%profileEvery == 0 || len(s.all) == 0 {
+		p.Brief = false
+		return
+	}
+	p.Kind, p.Select = native.SURW, s.all[0]
+	if objects := s.all[1:]; n%2 == 0 && len(objects) > 0 {
+		p.Select = objects[n/2%len(objects)]
+	}
+}
+
+// look notes what can be selected, by an execution.
+func (s *selecting) look(x *native.Execution) {
+	b, ok := s.r.n.Names.(interface {
+		Selections(x *native.Execution) []native.Selection
+	})
+	if ok {
+		s.all = b.Selections(x)
+	}
 }
 
 func (r *nativeRun) system(sys *replay.System) *NativeSystem {

@@ -199,15 +199,20 @@ const (
 	// POS gives each operation a random priority, and a new one to those that wait when another
 	// has touched the same (Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018).
 	POS
+	// SURW, the selectively uniform random walk, draws the orders of selected steps with equal
+	// probability (Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing",
+	// ASPLOS 2025, algorithm 2). See [Selection].
+	SURW
 )
 
 // Policy is how an execution goes on when the prefix is used up.
 type Policy struct {
 	Kind     PolicyKind
 	Seed     uint64
-	Depth    int // of PCT
-	Length   int // of PCT: about how many steps an execution has
-	MaxSteps int // after which the execution is cut off; 0: a million
+	Depth    int       // of PCT
+	Length   int       // of PCT: about how many steps an execution has
+	Select   Selection // of SURW
+	MaxSteps int       // after which the execution is cut off; 0: a million
 	// Known is how many of the first steps are known to the caller: of them only Choice, Op, Now
 	// and Hash are reported, and After is that of all threads behind the last one.
 	Known int

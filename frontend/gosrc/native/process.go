@@ -29,9 +29,12 @@ import (
 //
 //	command   = flags choices maxsteps policy seed:long depth length
 //	            epoch:long object:long offset:long   the access of cmdWatch, whose stack is wanted
-//	            memory:long known readings 0 0 0 0 0 0
+//	            memory:long known readings
+//	            weights all object:long offset:long   of SURW: how many, and what is selected
 //	            {choice}                              as many as it says
+//	            {weight}
 //	choice    = key:long alternative:long             key: of a thread, the same in all executions
+//	weight    = key:long events:long
 //	execution = {record} (End | Died)
 //	record    = size*16+kind ...                      size: words, this one included
 //
@@ -352,6 +355,9 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 	c[14], c[15] = uint32(limit), uint32(limit>>32)
 	c[16] = uint32(min(pol.Known, len(prefix)))
 	c[17] = uint32(cmp.Or(pol.Readings, 16))
+	if pol.Kind == SURW {
+		p.b.selected(pol.Select, c[18:])
+	}
 	p.buf = p.buf[:0]
 	for _, v := range c {
 		p.buf = binary.LittleEndian.AppendUint32(p.buf, v)
@@ -363,6 +369,13 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 		}
 		p.buf = binary.LittleEndian.AppendUint64(p.buf, key)
 		p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ch.Alt))
+	}
+	if pol.Kind == SURW {
+		for _, w := range pol.Select.Weights {
+			key, _ := p.b.key(w.Thread)
+			p.buf = binary.LittleEndian.AppendUint64(p.buf, key)
+			p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(w.Steps))
+		}
 	}
 	p.guard.begin(ctx, time.Now().Add(p.limits.Step))
 	defer p.guard.end()
@@ -504,6 +517,7 @@ func words(r []uint32) []uint64 {
 
 // The kinds of locations that matter here; see overlay/runtime_sched.go.txt.
 const (
+	locMet    = 7
 	locExists = 8
 	locEntry  = 15
 )

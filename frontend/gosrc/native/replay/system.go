@@ -332,8 +332,8 @@ func (s *program) Spent() bool { return s.spent.Load() }
 func (s *program) ForgetSpent() { s.spent.Store(false) }
 
 // Sample runs the program once by a policy. It returns the steps, up to the first failure, and
-// whether there was one; f, which is given what happened, is called then.
-func (s *program) Sample(p native.Policy, f func(*native.Execution)) (
+// whether there was one; f is given what happened, and the same, if the execution has ended.
+func (s *program) Sample(p native.Policy, f func(x *native.Execution, failed bool)) (
 	steps []trace.Step, failed, ended bool, err error,
 ) {
 	err = s.execute(nil, p, func(x *native.Execution) error {
@@ -345,8 +345,9 @@ func (s *program) Sample(p native.Policy, f func(*native.Execution)) (
 			}
 		}
 		ended = x.End != native.Cut && x.End != native.TooLarge
-		if failed = ended && (failed || x.Failure != nil); failed {
-			f(x)
+		failed = ended && (failed || x.Failure != nil)
+		if ended {
+			f(x, failed)
 		}
 		return nil
 	})
