@@ -37,6 +37,13 @@ type code struct {
 	forced  bool // for tests: nothing else is used
 	used    *atomic.Uint64
 
+	// Before there is code: what it takes to expand one state in sampling, and whether it is time
+	// to compile.
+	states      uint
+	sampled     time.Duration
+	transitions uint64
+	due         bool
+
 	now       way
 	left      int  // the states that are still expanded this way
 	measuring bool // how long they take is measured
@@ -48,9 +55,14 @@ type code struct {
 }
 
 const (
-	// patience is how many transitions are taken before code is compiled. Small models end
-	// earlier.
-	patience = 1 << 16
+	// Code is compiled once it would have saved about what compiling takes, had the search gone
+	// from its beginning as it goes now. Small models end earlier, and where steps are found fast,
+	// code could save nothing. These are what compiling takes, and a transition by code.
+	compiling, coded = 10 * time.Millisecond, 100 * time.Nanosecond
+	// One state in sampling is measured, and window transitions decide. Where a state took longer
+	// than possible, the process was interrupted.
+	sampling, window      = 16, 512
+	longest, longestState = 4 * time.Microsecond, 16 * time.Microsecond
 	// A measurement expands windows of states in both ways, in turns. The best window of each
 	// way counts, because a process is interrupted now and then. The first few windows fill
 	// caches.
@@ -81,7 +93,7 @@ func (x *Expander) choose() way {
 	c := &x.code
 	switch {
 	case c.code != nil:
-	case c.machine == nil || x.counters.Transitions < patience && !c.forced:
+	case c.machine == nil || !c.due && !c.forced:
 		return x.otherwise()
 	default:
 		x.compile()
@@ -100,6 +112,30 @@ func (x *Expander) choose() way {
 		return x.otherwise() // nothing may be cached any more
 	}
 	return byCode
+}
+
+// measured reports whether the time is measured that it takes to expand the next state.
+func (c *code) measured() bool {
+	if c.code == nil {
+		c.states++
+		return c.machine != nil && c.states%sampling == 0
+	}
+	return c.measuring
+}
+
+// took notes how long a state with so many transitions took; all is how many there were.
+func (c *code) took(d time.Duration, transitions, all uint64) {
+	if c.code != nil {
+		c.spent += d
+		c.steps += transitions
+		return
+	}
+	c.sampled += min(d, longestState+time.Duration(transitions)*longest)
+	if c.transitions += transitions; c.transitions >= window {
+		more := c.sampled/time.Duration(c.transitions) - coded
+		c.due = c.due || more > 0 && all >= uint64(compiling/more)
+		c.sampled, c.transitions = 0, 0
+	}
 }
 
 // compile requests the code.

@@ -83,8 +83,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	stopper, _ := v.(search.Stopper)
 	stopped := false
 	how := x.choose()
-	measured, began, steps := x.code.measuring && x.code.code != nil, time.Time{},
-		x.counters.Transitions
+	measured, began, steps := x.code.measured(), time.Time{}, x.counters.Transitions
 	if measured {
 		began = time.Now()
 	}
@@ -97,8 +96,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 		stopped = x.expand(v, stopper)
 	}
 	if measured {
-		x.code.spent += time.Since(began)
-		x.code.steps += x.counters.Transitions - steps
+		x.code.took(time.Since(began), x.counters.Transitions-steps, x.counters.Transitions)
 	}
 	if x.stuck && !x.enabled && !stopped {
 		x.deadlock = system.Violation{Kind: system.Deadlock, Message: "deadlock"}
