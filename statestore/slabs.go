@@ -55,16 +55,19 @@ func newSlab[T uint32 | uint64](lines int) *slab[T] {
 
 // nextLines returns the size for a shard that has outgrown a slab of that many lines: twice as
 // many, or the next number of a geometric series, which is shifted from shard to shard by its
-// phase, a number from 0 to 1.
+// phase, a number from 0 to 1. So the shards do not grow at the same time.
 func nextLines(phase float64, lines uint64) int {
 	if lines < doubling {
 		return 2 * int(lines)
 	}
-	const lg = 0.32192809488736235 // log2(growth)
+	factor, lg := growth, 0.32192809488736235 // its binary logarithm
+	if lines < halving {
+		factor, lg = 1.5, 0.5849625007211562
+	}
 	j := math.Floor(math.Log2(float64(lines))/lg-phase) + 1
 	n := int(math.Exp2((j + phase) * lg))
 	// Never less than half a step, which the rounding of block sizes can cause.
-	return max(n, int(lines)+1, int(float64(lines)*(1+(growth-1)/2)))
+	return max(n, int(lines)+1, int(float64(lines)*(1+(factor-1)/2)))
 }
 
 // shards are the slabs of a table, which grow one by one; [table] says how.

@@ -40,9 +40,9 @@ import (
 // # Growth
 //
 // A shard grows alone, when its slab is nine tenths full, by a factor of about growth, so little
-// memory is free at any time; a small one doubles. The sizes of the shards are staggered, so they
-// do not all grow at the same moment: the load of the whole table is the average over a step, not
-// its worst point.
+// memory is free at any time; a smaller one grows by half, the smallest double. The sizes of the
+// shards are staggered, so they do not all grow at the same moment: the load of the whole table is
+// the average over a step, not its worst point.
 //
 //  1. A worker that finds the slab s too full takes the memory for a bigger one
 //     from the ledger. If it does not get it, s stays and fills up further.
@@ -82,8 +82,11 @@ const (
 	// growth is the factor by which a slab grows. A small one keeps memory
 	// tight and costs copying: an entry is copied 1/(growth-1) times in all.
 	growth = 1.25
-	// doubling is the number of lines from which a slab grows by that factor. Smaller ones double:
-	// below about 60,000 states there is no memory to be saved.
+	// halving is the number of lines from which a slab grows by that factor. Smaller ones grow by
+	// half: below about two million states, a byte a state is less than copying them costs.
+	halving = 256
+	// doubling is the number of lines below which a slab doubles: below about 60,000 states there
+	// is no memory to be saved.
 	doubling = 8
 	// maxLoad is the share of slots in use at which a slab grows.
 	maxLoad = 0.9
@@ -97,7 +100,7 @@ const (
 	farLines = 16
 	// hugeSlots is the size from which a slab should be in huge pages. With a look-up in
 	// each of many small ones the processor spends more time on finding pages than lines.
-	hugeSlots = 512
+	hugeSlots = 128
 	// patience is how often a worker lets others run before it takes over a
 	// slab's growth, besides the time that the slab's size justifies.
 	patience = 64
