@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -32,12 +31,7 @@ func (q *fifo) Deq() (int, bool) {
 
 func planOf[T any](t *testing.T, new func() T, options ...Option) *plan {
 	t.Helper()
-	p := &plan{what: reflect.TypeFor[T](), make: func() reflect.Value {
-		return reflect.ValueOf(new())
-	}}
-	for _, o := range options {
-		o.apply(p)
-	}
+	p := planned(t, linear, new, options)
 	if err := p.complete(); err != "" {
 		t.Fatal(err)
 	}
@@ -313,19 +307,27 @@ func TestMistakes(t *testing.T) {
 			"Order says what calls return, which does not matter here"},
 		{[]Option{lockFree, Op("Get", (*register).Get), Model(func() int { return 0 })},
 			"Model says what calls return, which does not matter here"},
+		{[]Option{Op("Get", (*register).Get), nil}, "an option is nil"},
+		{[]Option{Op("Get", (*register).Get), Model[*int](nil)},
+			"the function that makes a model is nil"},
+		{[]Option{Op("Get", (*register).Get).As(func([1]int) int { return 0 }),
+			Model(func() (m [1]int) { return m })}, "the model is of type [1]int, which an " +
+			"operation gets as a copy, so it cannot change it: make a pointer to one"},
+		{[]Option{Op("Get", (*register).Get).As(func(struct{}) int { return 0 }),
+			Model(func() (m struct{}) { return m })}, ""},
+		{[]Option{Op("Get", (*register).Get).As(func(m struct{ m map[int]int }) int { return 0 }),
+			Model(func() (m struct{ m map[int]int }) { return m })}, ""},
 		{[]Option{obstructionFree, Op("Get", (*register).Get), Bounds{Steps: -1}},
 			"-1 steps: want at least 1"},
 		{[]Option{obstructionFree, Op("Swap", (*register).Swap).Arg(0, many(60)...)}, ""},
 	} {
-		p := &plan{what: reflect.TypeFor[*register](), make: func() reflect.Value {
-			return reflect.ValueOf(new())
-		}}
-		for _, o := range tt.options {
-			o.apply(p)
-		}
-		if got := p.complete(); got != tt.want {
+		if got := planned(t, linear, new, tt.options).complete(); got != tt.want {
 			t.Errorf("%s\nwant %s", got, tt.want)
 		}
+	}
+	want := "the function that makes a value is nil"
+	if got := planned[int](t, linear, nil, nil).complete(); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
@@ -348,7 +350,8 @@ func TestOnlyReads(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"Set(3) || Get()": "Only: there is no call Set(3)",
+		"Set(3) || Get()": "Only: there is no call Set(3); " +
+			"there is Set(1), Set(2), Get()",
 		strings.Repeat("Get();", 63) + " then Get()": "Only: 64 calls of a scenario and 1 in the " +
 			"end: want at most 64 together; Silent leaves an operation out in the end",
 		"": "Only: 0 goroutines: want 1 to 8",

@@ -119,7 +119,9 @@ func (o *Operation) apply(p *plan) { p.ops = append(p.ops, o) }
 func Model[M any](new func() M) Option {
 	return option(func(p *plan) {
 		p.model = reflect.TypeFor[M]()
-		p.makeModel = func() reflect.Value { return reflect.ValueOf(new()) }
+		if new != nil {
+			p.makeModel = func() reflect.Value { return reflect.ValueOf(new()) }
+		}
 	})
 }
 
@@ -176,8 +178,9 @@ func (o option) apply(p *plan) { o(p) }
 type plan struct {
 	is        property
 	what      reflect.Type
-	make      func() reflect.Value
-	model     reflect.Type // nil: the type itself
+	missing   bool                 // an option is nil
+	make      func() reflect.Value // nil: there is none
+	model     reflect.Type         // nil: the type itself
 	makeModel func() reflect.Value
 	ops       []*Operation
 	bounds    Bounds
@@ -203,7 +206,14 @@ const limitCalls = 64
 
 // complete fills in what was not said, and returns what is wrong.
 func (p *plan) complete() string {
-	if len(p.ops) == 0 {
+	switch {
+	case p.make == nil:
+		return "the function that makes a value is nil"
+	case p.model != nil && p.makeModel == nil:
+		return "the function that makes a model is nil"
+	case p.missing:
+		return "an option is nil"
+	case len(p.ops) == 0:
 		return `it needs operations: check.Op("Get", (*Cache).Get)`
 	}
 	b := &p.bounds
@@ -240,7 +250,29 @@ func (p *plan) complete() string {
 			return fmt.Sprintf("operation %s: %s", o.name, err)
 		}
 	}
+	if p.model != nil && p.model.Size() > 0 && !refers(p.model) {
+		return fmt.Sprintf("the model is of type %s, which an operation gets as a copy, so it "+
+			"cannot change it: make a pointer to one", p.model)
+	}
 	return p.tooMany(b.Prefix + b.Concurrent)
+}
+
+// refers reports whether a copy of a value of a type shares something with it.
+func refers(t reflect.Type) bool {
+	switch k := t.Kind(); k {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if refers(t.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	case reflect.Array:
+		return refers(t.Elem())
+	default:
+		return k == reflect.Pointer || k == reflect.Map || k == reflect.Slice ||
+			k == reflect.Chan || k == reflect.Func || k == reflect.Interface
+	}
 }
 
 // tooMany says that n calls of a scenario are too many together with those in the end; empty if

@@ -57,10 +57,15 @@ func (p property) String() string {
 // planned is the plan of a call of Linearizable and the like, before it is ready.
 func planned[T any](t *testing.T, is property, new func() T, options []Option) *plan {
 	t.Helper()
-	p := &plan{is: is, what: reflect.TypeFor[T](), make: func() reflect.Value {
-		return reflect.ValueOf(new())
-	}}
+	p := &plan{is: is, what: reflect.TypeFor[T]()}
+	if new != nil {
+		p.make = func() reflect.Value { return reflect.ValueOf(new()) }
+	}
 	for _, o := range options {
+		if o == nil {
+			p.missing = true
+			continue
+		}
 		o.apply(p)
 	}
 	return p

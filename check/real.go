@@ -25,7 +25,7 @@ func linearizable(t *testing.T, p *plan) {
 		}
 		n, count := p.sample(t)
 		const text = "sampled only, because it cannot be explored: %d executions of %d " +
-			"scenarios, no failure; %v"
+			"scenarios, no failure; cpor test may run it natively under every schedule; %v"
 		if p.config.Incomplete {
 			t.Logf(text, n, count, why)
 			t.SkipNow()

@@ -77,7 +77,7 @@ func (p *plan) named(text string) (s steps, err string) {
 			if i >= 0 {
 				calls = append(calls, p.pool[i])
 			} else if err == "" {
-				err = fmt.Sprintf("Only: there is no call %s", name)
+				err = fmt.Sprintf("Only: there is no call %s; there is %s", name, p.some())
 			}
 		}
 		return calls
@@ -99,6 +99,22 @@ func (p *plan) named(text string) (s steps, err string) {
 		err = "Only: " + many
 	}
 	return s, err
+}
+
+// some are the first calls that there are.
+func (p *plan) some() string {
+	const most = 8
+	text := ""
+	for i, x := range p.pool {
+		if i == most {
+			return text + ", ..."
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += x.text
+	}
+	return text
 }
 
 // run executes a scenario once and checks its history.

@@ -833,7 +833,7 @@ func (s *NativeSystem) seen(x *native.Execution) *Failure {
 
 // called gives what package check reports the place where the test calls it.
 func (f *Failure) called() {
-	if f.History == nil || len(f.Stacks) == 0 {
+	if f.Kind != Failed || len(f.Stacks) == 0 {
 		return
 	}
 	k := &f.Stacks[0]

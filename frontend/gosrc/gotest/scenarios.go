@@ -44,6 +44,9 @@ func (x *exploring) scenarios(described []string) (*Result, error) {
 				if err == nil {
 					err = x.shrink(d)
 				}
+				if f := x.total.Failure; f != nil && f.Kind == Deadlock && d.Progress == scenario.AnyProgress {
+					f.Output += mayWait
+				}
 				return x.total, err
 			}
 		}
@@ -53,6 +56,9 @@ func (x *exploring) scenarios(described []string) (*Result, error) {
 	x.total.Duration = time.Since(x.start)
 	return x.total, nil
 }
+
+// mayWait is what to do about a deadlock that is none.
+const mayWait = "if a call may wait forever, say so: check.Op(...).MayWait()\n"
 
 // bound adds within how many steps calls end to the result.
 func (x *exploring) bound(is scenario.Progress) {

@@ -29,11 +29,28 @@ import (
 type encoder struct {
 	m     *Machine
 	dst   system.State
-	first int              // the number of objects of the beginning, with nil
-	at    map[uint32]int32 // objects that were met, by number: their place
+	first int // the number of objects of the beginning, with nil
+	// met has the place of each object in list that this encoding, the now-th, has met.
+	met   []meeting
+	now   uint32
 	list  []uint32
 	order []int32 // goroutines
 	place map[int32]int32
+	mine  []int32 // what encode sorts
+}
+
+// meeting is a place that holds in one encoding.
+type meeting struct {
+	now   uint32
+	place int32
+}
+
+// at returns the place of an object that was met.
+func (e *encoder) at(id uint32) (place int32, ok bool) {
+	if int(id) >= len(e.met) || e.met[id].now != e.now {
+		return 0, false
+	}
+	return e.met[id].place, true
 }
 
 func (e *encoder) word(ws ...uint64) { e.dst = append(e.dst, ws...) }
@@ -44,10 +61,13 @@ func (e *encoder) ref(p uint64) uint64 {
 	if id == 0 || int(id) < e.first {
 		return p
 	}
-	k, ok := e.at[id]
+	k, ok := e.at(id)
 	if !ok {
+		if int(id) >= len(e.met) {
+			e.met = append(e.met, make([]meeting, len(e.m.objs)-len(e.met))...)
+		}
 		k = int32(len(e.list))
-		e.at[id] = k
+		e.met[id] = meeting{e.now, k}
 		e.list = append(e.list, id)
 	}
 	return uint64(e.first+int(k))<<32 | uint64(uint32(p))
@@ -107,22 +127,39 @@ func (m *Machine) rank(mp, seq uint64) (n uint64) {
 }
 
 func (m *Machine) encoder() *encoder {
-	e := &encoder{m: m, first: len(m.objs), at: map[uint32]int32{}, place: map[int32]int32{}}
-	if f := m.sys.first; f != nil {
+	e := &encoder{m: m, place: map[int32]int32{}}
+	e.again()
+	return e
+}
+
+// again prepares for the next encoding.
+func (e *encoder) again() {
+	if e.now++; e.now == 0 {
+		clear(e.met)
+		e.now = 1
+	}
+	clear(e.place)
+	e.list, e.order = e.list[:0], e.order[:0]
+	e.first = len(e.m.objs)
+	if f := e.m.sys.first; f != nil {
 		e.first = len(f.objs)
 	}
-	return e
 }
 
 // Encode implements [system.Machine].
 func (m *Machine) Encode(dst system.State) system.State {
-	e := m.encoder()
+	if m.encodes == nil {
+		m.encodes = m.encoder()
+	}
+	e := m.encodes
+	e.again()
 	e.dst = dst[:0]
 	m.encode(e)
 	if m.sys.history() {
 		e.history()
 	}
-	return e.dst
+	dst, e.dst = e.dst, nil
+	return dst
 }
 
 func (m *Machine) encode(e *encoder) {
@@ -135,7 +172,7 @@ func (m *Machine) encode(e *encoder) {
 		uint64(m.scenario)<<34, clock, m.outText, uint64(m.monitor))
 	// The goroutines, parents first.
 	add := func(parent int32) {
-		var mine []int32
+		mine := e.mine[:0]
 		for _, g := range m.gors {
 			if g.status != absent && m.sys.threads.Name(uint32(g.number)).parent == parent {
 				mine = append(mine, g.number)
@@ -144,6 +181,7 @@ func (m *Machine) encode(e *encoder) {
 		slices.SortFunc(mine, func(a, b int32) int {
 			return cmp.Compare(m.sys.threads.Name(uint32(a)).n, m.sys.threads.Name(uint32(b)).n)
 		})
+		e.mine = mine
 		for _, n := range mine {
 			e.place[n] = int32(len(e.order))
 			e.order = append(e.order, n)
@@ -683,9 +721,10 @@ func (m *Machine) Renamed(l system.Loc) (system.Loc, bool) {
 	if int(id) < first {
 		return m.loc(n), true
 	}
-	e := &encoder{m: m, first: first, at: map[uint32]int32{}, place: map[int32]int32{}}
+	e := m.encoder()
+	e.first = first
 	m.encode(e)
-	k, ok := e.at[id]
+	k, ok := e.at(id)
 	if !ok {
 		return 0, false
 	}

@@ -283,6 +283,7 @@ type Machine struct {
 	refused  []frame // of the initializer that was refused last
 	told     told
 	story    story
+	encodes  *encoder // what Encode uses again
 	action   uint64
 	report   *Report // what to find out about a race, on replay
 	buf      system.State
@@ -692,7 +693,7 @@ func (m *Machine) references(id uint32, f func(uint64)) {
 
 // touch records an access to a location.
 func (m *Machine) touch(l system.Loc, write bool) {
-	if !m.track {
+	if !m.track || m.story.on && m.story.calm {
 		return
 	}
 	n := len(m.accesses)

@@ -75,6 +75,7 @@ func scenarios(plain func(name string, run func(m *Machine, g *goroutine, r []ui
 	// Calm says whether the goroutine synchronizes with nobody.
 	plain("internal/cpor.Calm", func(m *Machine, g *goroutine, r []uint64) {
 		g.calm = r[0] != 0
+		m.story.calm = g.calm
 	})
 	// Calling(text): a call begins of which neither results nor order matter; empty: it ends.
 	plain("internal/cpor.Calling", func(m *Machine, g *goroutine, r []uint64) {

@@ -16,6 +16,9 @@ type story struct {
 	on    bool
 	deeds []system.Deed
 	waits *goroutine // who was asked to step and is blocked; else nil
+	// calm tells that the step computes what package check compares with: on values of its own, which
+	// have the names of those that the calls have used.
+	calm bool
 }
 
 // told is what the last step did, for users.
@@ -40,7 +43,7 @@ func (m *Machine) Internal(system.Loc) bool { return false }
 // foretell records what goroutine g does next, before it does so.
 func (m *Machine) foretell(g *goroutine) {
 	if m.story.on {
-		m.story.deeds, m.story.waits = m.story.deeds[:0], nil
+		m.story.deeds, m.story.waits, m.story.calm = m.story.deeds[:0], nil, false
 		m.told = m.describe(g)
 	}
 }

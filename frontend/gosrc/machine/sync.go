@@ -358,6 +358,7 @@ func (m *Machine) Action() uint64 { return m.action }
 func (m *Machine) finish(g *goroutine) system.Outcome {
 	m.out.Kind = system.Moved
 	why := atFault
+	m.story.calm = g.calm
 	if g.status == alive {
 		why = m.run(g)
 		for why == atSync && g.calm && m.calmly(g) {
