@@ -206,15 +206,8 @@ const limitCalls = 64
 
 // complete fills in what was not said, and returns what is wrong.
 func (p *plan) complete() string {
-	switch {
-	case p.make == nil:
-		return "the function that makes a value is nil"
-	case p.model != nil && p.makeModel == nil:
-		return "the function that makes a model is nil"
-	case p.missing:
-		return "an option is nil"
-	case len(p.ops) == 0:
-		return `it needs operations: check.Op("Get", (*Cache).Get)`
+	if err := p.lacks(); err != "" {
+		return err
 	}
 	b := &p.bounds
 	if b.Concurrent == 0 && b.Goroutines == 0 && b.Calls == 0 {
@@ -255,6 +248,21 @@ func (p *plan) complete() string {
 			"cannot change it: make a pointer to one", p.model)
 	}
 	return p.tooMany(b.Prefix + b.Concurrent)
+}
+
+// lacks returns what was not given.
+func (p *plan) lacks() string {
+	switch {
+	case p.make == nil:
+		return "the function that makes a value is nil"
+	case p.model != nil && p.makeModel == nil:
+		return "the function that makes a model is nil"
+	case p.missing:
+		return "an option is nil"
+	case len(p.ops) == 0:
+		return `it needs operations: check.Op("Get", (*Cache).Get)`
+	}
+	return ""
 }
 
 // refers reports whether a copy of a value of a type shares something with it.

@@ -44,7 +44,8 @@ func (x *exploring) scenarios(described []string) (*Result, error) {
 				if err == nil {
 					err = x.shrink(d)
 				}
-				if f := x.total.Failure; f != nil && f.Kind == Deadlock && d.Progress == scenario.AnyProgress {
+				if f := x.total.Failure; f != nil && f.Kind == Deadlock &&
+					d.Progress == scenario.AnyProgress {
 					f.Output += mayWait
 				}
 				return x.total, err

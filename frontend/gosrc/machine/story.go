@@ -16,8 +16,8 @@ type story struct {
 	on    bool
 	deeds []system.Deed
 	waits *goroutine // who was asked to step and is blocked; else nil
-	// calm tells that the step computes what package check compares with: on values of its own, which
-	// have the names of those that the calls have used.
+	// calm tells that the step computes what package check compares with: on values of its own,
+	// which have the names of those that the calls have used.
 	calm bool
 }
 
