@@ -84,7 +84,10 @@ func (e *Expander) executed(s system.State) bool {
 // difference is by what a step changes the hash of the state, as a machine does. changed are the
 // words that it has changed, 0 if that is not known.
 func difference(from, to system.State, changed uint64) (h uint64) {
-	if changed == 0 || len(to) > 64 {
+	for i := len(to); i < len(from); i++ { // a process has died
+		h ^= system.HashWord(int32(i), from[i]) ^ system.HashWord(int32(i), 0)
+	}
+	if changed == 0 || len(to) > 64 || len(to) < len(from) {
 		for i, w := range to {
 			if w != from[i] {
 				h ^= system.HashWord(int32(i), from[i]) ^ system.HashWord(int32(i), w)

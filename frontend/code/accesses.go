@@ -1,6 +1,7 @@
 package code
 
 import (
+	"math"
 	"unsafe"
 
 	"cpor/frontend/code/wasm"
@@ -39,6 +40,25 @@ func FlagsOf(f *wasm.Func, write bool, op, room wasm.Local) {
 	f.Get(room)
 	f.I64(roomShift)
 	f.Op(wasm.I64Shl, wasm.I64Or)
+}
+
+// Stored pushes the flags of a write that stores a local of type i64 ([system.Store]).
+func Stored(f *wasm.Func, v wasm.Local) {
+	const least, most = int64(system.Sum + 1), math.MaxUint8
+	zero := int64(system.Store(0))
+	f.Get(v)
+	f.I64(zero)
+	f.Op(wasm.I64Add)
+	f.I64(opShift)
+	f.Op(wasm.I64Shl)
+	f.I64(Flags(true, 0, system.Unlimited))
+	f.Op(wasm.I64Or)
+	f.I64(Flags(true, 0, 0))
+	f.Get(v)
+	f.I64(zero - least)
+	f.Op(wasm.I64Add)
+	f.I64(most - least)
+	f.Op(wasm.I64LeU, wasm.Select)
 }
 
 // Access adds an access to those of the step: its location, of type i32, and its flags, of type
@@ -83,14 +103,7 @@ func (b *Builder) makeAccess() *wasm.Func {
 		f.End()
 		f.End()
 	}
-	f.GetGlobal(b.To)
-	f.I32(accesses + accBytes)
-	f.Op(wasm.I32GeU)
-	f.If()
-	f.I32(1)
-	f.SetGlobal(b.crowded)
-	f.Op(wasm.Return)
-	f.End()
+	b.room(f)
 	f.GetGlobal(b.To)
 	f.Get(loc)
 	f.Op(wasm.I64ExtendI32U)
@@ -104,10 +117,134 @@ func (b *Builder) makeAccess() *wasm.Func {
 	return f
 }
 
+// room returns from the function if there is no room for one more access.
+func (b *Builder) room(f *wasm.Func) {
+	f.GetGlobal(b.To)
+	f.I32(accesses + accBytes)
+	f.Op(wasm.I32GeU)
+	f.If()
+	f.I32(1)
+	f.SetGlobal(b.crowded)
+	f.Op(wasm.Return)
+	f.End()
+}
+
 // Begin forgets the accesses of the step before.
 func (b *Builder) Begin(f *wasm.Func) {
 	f.GetGlobal(b.To)
 	f.SetGlobal(b.From)
+}
+
+// Shared are the accesses that the alternatives of a step begin with: the address of the first one,
+// and that behind the last one.
+type Shared struct{ from, end wasm.Local }
+
+// Shared makes the locals.
+func (b *Builder) Shared(f *wasm.Func) Shared {
+	return Shared{f.Local(wasm.I32), f.Local(wasm.I32)}
+}
+
+// Share has the alternatives of the step begin with the accesses so far.
+func (b *Builder) Share(f *wasm.Func, s Shared) {
+	f.GetGlobal(b.From)
+	f.Set(s.from)
+	f.GetGlobal(b.To)
+	f.Set(s.end)
+}
+
+// Another begins the accesses of an alternative.
+func (b *Builder) Another(f *wasm.Func, s Shared) {
+	if b.another == nil {
+		b.another = b.makeAnother()
+	}
+	f.Get(s.from)
+	f.Get(s.end)
+	f.Call(b.another)
+}
+
+func (b *Builder) makeAnother() *wasm.Func {
+	f := b.Func([]wasm.Type{wasm.I32, wasm.I32}, nil)
+	const from, end = wasm.Local(0), wasm.Local(1)
+	b.Begin(f)
+	copied := f.Block()
+	next := f.Loop()
+	f.Get(from)
+	f.Get(end)
+	f.Op(wasm.I32GeU)
+	f.BrIf(copied)
+	b.room(f)
+	f.GetGlobal(b.To)
+	f.Get(from)
+	f.Mem(wasm.I64Load, 0)
+	f.Mem(wasm.I64Store, 0)
+	for _, move := range []struct{ get, set func() }{
+		{func() { f.Get(from) }, func() { f.Set(from) }},
+		{func() { f.GetGlobal(b.To) }, func() { f.SetGlobal(b.To) }},
+	} {
+		move.get()
+		f.I32(accessBytes)
+		f.Op(wasm.I32Add)
+		move.set()
+	}
+	f.Br(next)
+	f.End()
+	f.End()
+	return f
+}
+
+// Join gives all outcomes from an address on, which is changed, the accesses of the step, which
+// become ordinary ones.
+func (b *Builder) Join(f *wasm.Func, outcome wasm.Local) {
+	if b.join == nil {
+		b.join = b.makeJoin()
+	}
+	f.Get(outcome)
+	f.Call(b.join)
+}
+
+func (b *Builder) makeJoin() *wasm.Func {
+	f := b.Func([]wasm.Type{wasm.I32}, nil)
+	const at = wasm.Local(0)
+	each := func(end func(), do func()) {
+		done := f.Block()
+		next := f.Loop()
+		f.Get(at)
+		end()
+		f.Op(wasm.I32GeU)
+		f.BrIf(done)
+		do()
+		f.Br(next)
+		f.End()
+		f.End()
+	}
+	each(func() { f.GetGlobal(b.Next) }, func() {
+		f.Get(at)
+		b.told(f)
+		f.Mem(wasm.I64Store, header+atAccess)
+		f.Get(at)
+		f.I32(header)
+		f.Op(wasm.I32Add)
+		f.Get(at)
+		f.Mem(wasm.I32Load, header+atWords)
+		f.I32(3)
+		f.Op(wasm.I32Shl, wasm.I32Add)
+		f.Set(at)
+	})
+	f.GetGlobal(b.From)
+	f.Set(at)
+	each(func() { f.GetGlobal(b.To) }, func() {
+		f.Get(at)
+		f.Get(at)
+		f.Mem(wasm.I64Load, 0)
+		f.I64(writeBit | (writeBit - 1))
+		f.Op(wasm.I64And)
+		f.Mem(wasm.I64Store, 0)
+		f.Get(at)
+		f.I32(accessBytes)
+		f.Op(wasm.I32Add)
+		f.Set(at)
+	})
+	return f
 }
 
 // Looked makes ordinary reads of the step's writes: it is blocked.
@@ -135,9 +272,10 @@ func (b *Builder) makeLooked() *wasm.Func {
 	f.Get(at)
 	f.Mem(wasm.I64Load, 0)
 	f.I64(writeBit)
-	f.Op(wasm.I64And, wasm.I64Eqz)
+	f.Op(wasm.I64And)
+	f.I64(0)
+	f.Op(wasm.I64Ne)
 	f.If()
-	f.Else()
 	f.Get(at)
 	f.I32(0)
 	f.Mem(wasm.I32Store, 4)

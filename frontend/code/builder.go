@@ -78,6 +78,8 @@ type Builder struct {
 	crowded wasm.Global // some access was not kept
 	access  *wasm.Func
 	looked  *wasm.Func
+	another *wasm.Func
+	join    *wasm.Func
 	at      int // the end of the tables
 }
 

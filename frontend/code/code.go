@@ -155,6 +155,9 @@ func (x *Instance) Next(s *system.Successor) bool {
 		first, words := uint32(h[0]), uint32(h[0]>>32)
 		state := x.at/8 + header/8
 		x.at += header + 8*words
+		if kind(first) == skipped {
+			continue
+		}
 		s.Thread, s.Left, s.Several = int(first>>16), false, false
 		if x.compiled.accesses {
 			s.Accesses = nil
@@ -165,8 +168,6 @@ func (x *Instance) Next(s *system.Successor) bool {
 			x.last = s.Thread
 		}
 		switch kind(first) {
-		case skipped:
-			continue
 		case moved:
 			s.Kind, s.Alt, s.Changed = system.Moved, h[1], h[2]
 			s.End = x.words[state : state+words : state+words]

@@ -88,41 +88,15 @@ func (x *fn) stores(l loc, r int32, v wasm.Local) {
 	if !x.e.Accesses {
 		return
 	}
-	least, most := int64(-1), int64(0)
-	for system.Store(least) == 0 { // the numbers that have an operation
-		least++
-	}
-	for most = least; system.Store(most+1) != 0; {
-		most++
-	}
 	if n, ok := x.constant(r); ok {
-		op, room := system.Store(n), uint16(0)
-		if op != 0 {
-			room = system.Unlimited
+		if op := system.Store(n); op != 0 {
+			x.touch(l, code.Flags(true, op, system.Unlimited))
+		} else {
+			x.touch(l, code.Flags(true, 0, 0))
 		}
-		x.touch(l, code.Flags(true, op, room))
 		return
 	}
-	op, room := x.temp64(), x.temp64()
-	x.I64(0)
-	x.Set(op)
-	x.I64(0)
-	x.Set(room)
-	x.Get(v)
-	x.I64(least)
-	x.Op(wasm.I64Sub)
-	x.I64(most - least)
-	x.Op(wasm.I64LeU)
-	x.If()
-	x.Get(v)
-	x.I64(int64(system.Store(least)) - least)
-	x.Op(wasm.I64Add)
-	x.Set(op)
-	x.I64(system.Unlimited)
-	x.Set(room)
-	x.End()
-	x.touches(l, func() { code.FlagsOf(x.Func, true, op, room) })
-	x.done64(op, room)
+	x.touches(l, func() { code.Stored(x.Func, v) })
 }
 
 // adds notes that a location, which stays from lo to hi, gets a value that is in a local by an
@@ -136,21 +110,32 @@ func (x *fn) adds(l loc, v wasm.Local, lo, hi int64) {
 	x.value(l)
 	x.Op(wasm.I64Sub)
 	x.Set(d)
-	x.addition(d, op)
+	x.Get(d)
+	x.I64(int64(system.Addition(1)) - 1)
+	x.Op(wasm.I64Add)
+	x.I64(0)
 	x.Get(d)
 	x.I64(0)
-	x.Op(wasm.I64LtS)
-	x.If()
+	x.Op(wasm.I64Ne, wasm.Select)
+	x.Set(op)
+	x.Get(op)
+	x.I64(0)
+	x.Get(op)
+	x.I64(1)
+	x.Op(wasm.I64Sub)
+	x.I64(int64(system.Sum - 2))
+	x.Op(wasm.I64LeU, wasm.Select)
+	x.Set(op)
 	x.Get(v)
 	x.I64(lo)
 	x.Op(wasm.I64Sub)
-	x.Set(room)
-	x.Else()
 	x.I64(hi)
 	x.Get(v)
 	x.Op(wasm.I64Sub)
+	x.Get(d)
+	x.I64(0)
+	x.Op(wasm.I64LtS, wasm.Select)
 	x.Set(room)
-	x.End()
 	x.bounded(op, room)
 	x.touches(l, func() { code.FlagsOf(x.Func, true, op, room) })
 	x.done64(d, op, room)
@@ -171,30 +156,6 @@ func (x *fn) waits(l loc) {
 	x.bounded(op, room)
 	x.touches(l, func() { code.FlagsOf(x.Func, false, op, room) })
 	x.done64(op, room)
-}
-
-// addition sets op to [system.Addition] of a local.
-func (x *fn) addition(d, op wasm.Local) {
-	most := int64(1)
-	for system.Addition(most+1) != 0 {
-		most++
-	}
-	x.I64(0)
-	x.Set(op)
-	x.Get(d)
-	x.I64(most)
-	x.Op(wasm.I64Add)
-	x.I64(2 * most)
-	x.Op(wasm.I64LeU)
-	x.Get(d)
-	x.I64(0)
-	x.Op(wasm.I64Ne, wasm.I32And)
-	x.If()
-	x.Get(d)
-	x.I64(int64(system.Addition(1)) - 1)
-	x.Op(wasm.I64Add)
-	x.Set(op)
-	x.End()
 }
 
 // bounded makes [system.Room] of a local, 0 if there is no operation.

@@ -9,10 +9,11 @@ var _ system.Expanding = (*Machine)(nil)
 
 // Compiled implements system.Expanding.
 func (m *Machine) Compiled(accesses bool) (*system.Code, bool) {
+	later := &m.sys.code
 	if accesses {
-		return nil, true
+		later = &m.sys.codeAccesses
 	}
-	c, gone := m.sys.code.Get(func() *code.Program { return emit(m.sys) })
+	c, gone := later.Get(func() *code.Program { return emit(m.sys, accesses) })
 	if c == nil {
 		return nil, gone
 	}

@@ -24,7 +24,7 @@ func BenchmarkCompiled(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := emit(sys).Start()
+	c, err := emit(sys, false).Start()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"cpor/frontend/promela/syntax"
 	"cpor/frontend/source"
 	"cpor/system"
+	"cpor/testkit/sample"
 	"cpor/testkit/systemtest"
 )
 
@@ -119,8 +120,8 @@ func systemOf(seed uint64) *System {
 }
 
 // compareCode compares the machine code of a model with the machine.
-func compareCode(seed uint64) (systemtest.Compared, error) {
-	return systemtest.Expand(func() system.System { return systemOf(seed) }, 300, false)
+func compareCode(seed uint64, accesses bool) (systemtest.Compared, error) {
+	return systemtest.Expand(func() system.System { return systemOf(seed) }, 300, accesses)
 }
 
 // TestCompiled compares machine code and machine on generated models.
@@ -129,24 +130,51 @@ func TestCompiled(t *testing.T) {
 	if testing.Short() {
 		n = min(n, 40)
 	}
-	models, steps, lefts := 0, 0, 0
+	models, all := 0, systemtest.Compared{}
 	for i := range uint64(n) {
 		seed := *spinFirst + i
 		if systemOf(seed) == nil {
 			continue
 		}
-		c, err := compareCode(seed)
+		for _, accesses := range []bool{false, true} {
+			c, err := compareCode(seed, accesses)
+			if err != nil {
+				t.Fatalf("seed=%d, accesses %v: %v", seed, accesses, err)
+			}
+			if c.Outcomes > 0 && accesses {
+				models++
+			}
+			all.Outcomes += c.Outcomes
+			all.Left += c.Left
+			all.Behind += c.Behind
+		}
+	}
+	t.Logf("%d models, %d outcomes, %d of them behind others, %d threads left to the machine",
+		models, all.Outcomes, all.Behind, all.Left)
+	if models < n/4 || all.Left > all.Outcomes/2 {
+		t.Errorf("the code has executed too little: %d models of %d, %d of %d threads left", models,
+			n, all.Left, all.Outcomes)
+	}
+}
+
+// TestCompiledVectors compares the Cartesian vectors of generated models by machine code with those
+// by the machine.
+func TestCompiledVectors(t *testing.T) {
+	n := sample.Of(15, 40, *compiledModels)
+	states := 0
+	for i := range uint64(n) {
+		seed := *spinFirst + i
+		if systemOf(seed) == nil {
+			continue
+		}
+		more, err := systemtest.Vectors(func() system.System { return systemOf(seed) }, 100)
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)
 		}
-		if c.Outcomes > 0 {
-			models++
-		}
-		steps, lefts = steps+c.Outcomes, lefts+c.Left
+		states += more
 	}
-	t.Logf("%d models, %d outcomes, %d threads left to the machine", models, steps, lefts)
-	if models < n/4 || lefts > steps/2 {
-		t.Errorf("the code has executed too little: %d models of %d, %d of %d threads left", models,
-			n, lefts, steps)
+	t.Logf("%d states", states)
+	if states < 10*n {
+		t.Errorf("only %d states are compared", states)
 	}
 }

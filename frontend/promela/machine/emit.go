@@ -6,6 +6,7 @@ import (
 	"cpor/frontend/code"
 	"cpor/frontend/code/wasm"
 	"cpor/frontend/promela/program"
+	"cpor/system"
 	"cpor/testkit/sabotage"
 )
 
@@ -38,6 +39,12 @@ type emitter struct {
 	base, meet          *wasm.Func
 	later               func(gather0 int32) // completes emitViaList's function
 	branch              *wasm.Func
+
+	// Of code that tells accesses: whether an atomic sequence continues behind an option that has
+	// been found, and behind a choice; and see readyFrom.
+	follows, chained wasm.Global
+	ready            map[*proctype]map[*edge]int
+	readies          map[*proctype]int
 }
 
 // What functions of one step pass to each other in memory.
@@ -57,8 +64,9 @@ const (
 // beyond is what the emitter panics with at a construct that it does not know.
 type beyond struct{}
 
-// emit returns the system as a module, nil if it is nothing that code can execute.
-func emit(s *System) *code.Program {
+// emit returns the system as a module, which tells accesses or not; nil if it is nothing that code
+// can execute.
+func emit(s *System, accesses bool) *code.Program {
 	p := s.prog
 	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesEnabled ||
 		s.claimed {
@@ -71,7 +79,10 @@ func emit(s *System) *code.Program {
 		Builder: code.NewBuilder(), sys: s, edges: map[*edge]int32{}, accept: map[*edge]int32{},
 		inits: map[*proctype]*wasm.Func{},
 		left:  map[*state]bool{}, tables: map[*scalar]int{},
+		ready: map[*proctype]map[*edge]int{}, readies: map[*proctype]int{},
 	}
+	e.Accesses = accesses
+	e.follows, e.chained = e.Global(0), e.Global(0)
 	i32 := func(n int) []wasm.Type { return slices.Repeat([]wasm.Type{wasm.I32}, n) }
 	e.gathers = e.Sig(i32(4), i32(1)) // state, process, its address, list: how many options; -1
 	// state, process, its address, channel, list, sender: list; 0
@@ -182,6 +193,9 @@ type fn struct {
 	mine, global uint64
 	others       wasm.Local
 	dynamic      bool // others is used
+
+	quiet int  // not 0: no accesses are noted
+	first bool // the process is that of the step
 }
 
 const (
@@ -339,6 +353,10 @@ type where struct {
 	l        *scalar
 	d        code.Element
 	k        wasm.Local // of d
+
+	shared bool        // others can see it
+	owner  *wasm.Local // its process; nil for a global variable
+	n      int         // its number in the region, if it is constant
 }
 
 // index sets a local to the number of a place's scalar in its region, with the indices
@@ -398,11 +416,12 @@ func fixed(pl *program.Place) (k int, ok bool) {
 
 // at finds a place in a region at an address.
 func (x *fn) at(pl *program.Place, base wasm.Local, list []scalar) where {
+	shared := pl.Global || pl.Sym.Remote
 	if k, ok := fixed(pl); ok {
-		return where{constant: true, base: base, l: &list[k]}
+		return where{constant: true, base: base, l: &list[k], shared: shared, n: k}
 	}
 	k, numbers := x.index(pl)
-	return where{d: x.element(base, list, k, numbers), k: k}
+	return where{d: x.element(base, list, k, numbers), k: k, shared: shared, n: pl.Base}
 }
 
 // place finds a place of the globals or of the process.
@@ -413,10 +432,13 @@ func (x *fn) place(pl *program.Place) where {
 	if pl.Global {
 		return x.at(pl, cur, x.e.sys.globals.scalars)
 	}
-	return x.at(pl, fb, x.p.lay.scalars)
+	w, owner := x.at(pl, fb, x.p.lay.scalars), self
+	w.owner = &owner
+	return w
 }
 
 func (x *fn) read(w where) {
+	x.reads(&w)
 	if w.constant {
 		x.load(w.base, w.l)
 		return
@@ -426,6 +448,7 @@ func (x *fn) read(w where) {
 }
 
 func (x *fn) write(w where, v wasm.Local) {
+	x.stores(&w, v)
 	if w.constant {
 		x.store(w.base, w.l, v)
 		return
@@ -495,7 +518,9 @@ func (x *fn) expr(y program.Expr) {
 		x.Op(wasm.I32GeS)
 		x.done(v)
 	case *program.At:
-		x.remote(y.Proc, y.Pid, func(at wasm.Local) {
+		x.remote(y.Proc, y.Pid, func(who wasm.Local) {
+			x.touchOf(who, x.e.sys.locControl(0), readFlags)
+		}, func(at, who wasm.Local) {
 			id := -1
 			if y.State != nil {
 				id = y.State.ID
@@ -506,8 +531,10 @@ func (x *fn) expr(y program.Expr) {
 			x.Op(wasm.I32Eq)
 		})
 	case *program.RemoteLoad:
-		x.remote(y.Proc, y.Pid, func(at wasm.Local) {
-			x.read(x.at(y.Place, at, x.e.sys.procs[y.Proc.Index].lay.scalars))
+		x.remote(y.Proc, y.Pid, func(wasm.Local) {}, func(at, who wasm.Local) {
+			w := x.at(y.Place, at, x.e.sys.procs[y.Proc.Index].lay.scalars)
+			w.shared, w.owner = true, &who
+			x.read(w)
 		})
 	case *program.Special:
 		switch y.Name {
@@ -516,6 +543,7 @@ func (x *fn) expr(y program.Expr) {
 		case "_pid":
 			x.Get(self)
 		case "_nr_pr":
+			x.touch(x.e.sys.locProcesses(), readFlags)
 			x.Get(cur)
 			x.Mem(wasm.I32Load8U, nprocShift/8)
 			x.addConst(int(x.e.sys.claims))
@@ -602,20 +630,25 @@ func (x *fn) binary(y *program.Binary) {
 	x.Op(op)
 }
 
-// remote pushes what f does of another process, whose address it is given; 0 if there is no
-// such process.
-func (x *fn) remote(p *program.Proc, pid program.Expr, f func(at wasm.Local)) {
+// remote pushes what f does of another process, whose address and number it is given; 0 if there is
+// no such process. exists notes what is read if there is any with the number.
+func (x *fn) remote(p *program.Proc, pid program.Expr, exists func(who wasm.Local),
+	f func(at, who wasm.Local)) {
 	at := x.temp()
 	if pid == nil {
 		panic(beyond{})
 	}
 	u := x.temp()
+	x.touch(x.e.sys.locProcesses(), readFlags)
 	x.expr(pid)
 	x.Tee(u)
 	x.Get(cur)
 	x.Mem(wasm.I32Load8U, nprocShift/8)
 	x.Op(wasm.I32LtU)
 	x.IfValue(wasm.I32)
+	if !sabotage.Is("code/remote") {
+		exists(u)
+	}
 	x.Get(cur)
 	x.Get(u)
 	x.Call(x.e.base)
@@ -624,7 +657,7 @@ func (x *fn) remote(p *program.Proc, pid program.Expr, f func(at wasm.Local)) {
 	x.I32(int32(p.Index))
 	x.Op(wasm.I32Eq)
 	x.IfValue(wasm.I32)
-	f(at)
+	f(at, u)
 	x.Else()
 	x.I32(0)
 	x.End()
@@ -730,7 +763,7 @@ func (x *fn) chanOp(y *program.ChanOp) {
 			x.Set(v)
 			return
 		}
-		x.load(cur, &c.scalars[0])
+		x.length(c)
 		switch y.Op {
 		case "len":
 		case "nempty":
@@ -751,6 +784,12 @@ func (x *fn) chanOp(y *program.ChanOp) {
 	})
 	x.Get(v)
 	x.done(v)
+}
+
+// length pushes how many messages a channel with a buffer holds.
+func (x *fn) length(c *channel) {
+	x.touchChannel(c, readFlags)
+	x.load(cur, &c.scalars[0])
 }
 
 // message describes field f of the message in a slot of a channel, whose number is in a
@@ -775,7 +814,7 @@ func (x *fn) message(c *channel, f int, slot, k wasm.Local) code.Element {
 // buffer, -1 if none.
 func (x *fn) match(c *channel, args []program.RecvArg, random bool, slot wasm.Local) {
 	n, k := x.temp(), x.temp()
-	x.load(cur, &c.scalars[0])
+	x.length(c)
 	x.Set(n)
 	x.I32(0)
 	x.Set(slot)
@@ -862,7 +901,7 @@ func (x *fn) enabled(e *edge) {
 			case x.e.sys.lossy:
 				x.I32(1)
 			default:
-				x.load(cur, &c.scalars[0])
+				x.length(c)
 				x.I32(int32(c.Cap))
 				if sabotage.Is("code/full") {
 					x.Op(wasm.I32LeS)
@@ -930,6 +969,7 @@ func (e *emitter) emitGather(f *wasm.Func, p *proctype, s *state) {
 			}
 		}
 		if s.final {
+			x.touch(x.e.sys.locProcesses(), readFlags)
 			x.Get(self)
 			x.Get(cur)
 			x.Mem(wasm.I32Load8U, nprocShift/8)
@@ -947,27 +987,38 @@ func (e *emitter) emitGather(f *wasm.Func, p *proctype, s *state) {
 				x.onChannel(y.src.Ch, func(c *channel) {
 					if c.Cap > 0 {
 						if !e.sys.lossy {
-							x.load(cur, &c.scalars[0])
+							x.length(c)
 							x.I32(int32(c.Cap))
 							x.Op(wasm.I32LtS)
 							x.If()
 						}
 						add(e.edge(p, y))
+						x.continues(y)
 						if !e.sys.lossy {
 							x.End()
 						}
 						return
 					}
 					x.evaluate(c, y)
+					x.touch(e.sys.locProcesses(), readFlags)
+					old := x.temp()
 					x.Get(cur)
 					x.Get(self)
 					x.channelID(y.src.Ch)
 					x.Get(end)
+					x.Tee(old)
 					x.I32(e.edge(p, y))
 					x.Call(e.meet)
 					x.Tee(end)
 					x.Op(wasm.I32Eqz)
 					x.BrIf(x.trouble)
+					x.Get(end)
+					x.Get(old)
+					x.Op(wasm.I32Ne)
+					x.If()
+					x.continues(y)
+					x.End()
+					x.done(old)
 				})
 				return
 			}
@@ -975,7 +1026,10 @@ func (e *emitter) emitGather(f *wasm.Func, p *proctype, s *state) {
 				x.Get(end)
 				x.Get(list)
 				x.Op(wasm.I32Eq)
-			}, func() { add(e.edge(p, y)) })
+			}, func() {
+				add(e.edge(p, y))
+				x.continues(y)
+			})
 		}
 		for i, y := range s.escapes {
 			if y.e.kind == program.Send && x.e.mayMeet(y.e.src.Ch) {
@@ -1069,11 +1123,17 @@ func (x *fn) evaluate(c *channel, e *edge) {
 // message that is being sent to a channel without capacity.
 func (e *emitter) emitReceivers(f *wasm.Func, p *proctype, s *state) {
 	const id, list, sender = wasm.Local(3), wasm.Local(4), wasm.Local(5)
-	if !s.ready {
+	if !s.ready && !(p.ready && e.Accesses) {
 		f.Get(list)
 		return
 	}
 	e.function(f, p, 0, func(x *fn) {
+		x.touchOf(self, e.sys.locReady(0), readFlags)
+		if !s.ready {
+			x.Get(list)
+			x.Op(wasm.Return)
+			return
+		}
 		if len(s.escapes) > 0 {
 			panic(beyond{})
 		}
@@ -1090,6 +1150,7 @@ func (e *emitter) emitReceivers(f *wasm.Func, p *proctype, s *state) {
 				panic(beyond{})
 			}
 			if y.kind != program.Recv || !x.e.mayMeet(y.src.Ch) {
+				x.notReceived(y)
 				continue
 			}
 			no := x.Block()
@@ -1127,6 +1188,7 @@ func (e *emitter) emitReceivers(f *wasm.Func, p *proctype, s *state) {
 			x.I32(entry)
 			x.Op(wasm.I32Add)
 			x.Set(end)
+			x.continues(y)
 			x.End()
 		}
 		x.Get(end)
@@ -1191,6 +1253,7 @@ func (x *fn) goOn(y *edge, who wasm.Local) {
 
 // arrive moves the process to where an edge leads, as setPC and bury do.
 func (x *fn) arrive(y *edge) {
+	x.leaves(y)
 	x.Get(fb)
 	x.I32(y.to)
 	x.Mem(wasm.I32Store16, pcShift/8)
@@ -1227,6 +1290,8 @@ func (x *fn) execute(y *edge) {
 	const partner = wasm.Local(3)
 	if y == death {
 		e := x.e
+		x.touchOf(self, e.sys.locControl(0), writeFlags)
+		x.touch(e.sys.locProcesses(), writeFlags)
 		e.SetWords(x.Func, cur, func() {
 			x.Get(fb)
 			x.Get(cur)
@@ -1248,13 +1313,14 @@ func (x *fn) execute(y *edge) {
 				x.send(c, y)
 				return
 			}
-			x.evaluate(c, y)
+			x.quietly(func() { x.evaluate(c, y) })
 			who, at := x.temp(), x.temp()
 			x.Get(partner)
 			x.I32(16)
 			x.Op(wasm.I32ShrU)
 			x.Set(who)
 			// As setPC; what is dead dies when the receiver has got its message.
+			x.leaves(y)
 			x.Get(fb)
 			x.I32(y.to)
 			x.Mem(wasm.I32Store16, pcShift/8)
@@ -1311,11 +1377,7 @@ func (x *fn) run(y *edge) {
 			x.Op(wasm.Drop)
 		}
 	case program.Assign:
-		v := x.temp()
-		x.expr(src.X)
-		x.Set(v)
-		x.assign(src.Place, v)
-		x.done(v)
+		x.assignment(src)
 	case program.Assert:
 		x.expr(src.X)
 		x.Op(wasm.I32Eqz)
@@ -1348,6 +1410,24 @@ func (x *fn) run(y *edge) {
 	}
 }
 
+// assignment is an edge that is an assignment.
+func (x *fn) assignment(src *program.Edge) {
+	v := x.temp()
+	if adds(src) && !sabotage.Is("code/sum") {
+		x.quietly(func() {
+			x.expr(src.X)
+			x.Set(v)
+			x.assign(src.Place, v)
+		})
+		x.touch(system.Loc(src.Place.Base), code.Flags(true, system.Sum, system.Unlimited))
+	} else {
+		x.expr(src.X)
+		x.Set(v)
+		x.assign(src.Place, v)
+	}
+	x.done(v)
+}
+
 // send is Machine.send to a channel with a buffer.
 func (x *fn) send(c *channel, y *edge) {
 	if len(y.src.Args) != len(c.Fields) {
@@ -1364,12 +1444,16 @@ func (x *fn) send(c *channel, y *edge) {
 	}
 	n, slot, k, to := x.temp(), x.temp(), x.temp(), x.temp()
 	full := x.Block()
+	if x.e.sys.lossy { // otherwise it was asked whether there is room
+		x.touchChannel(c, readFlags)
+	}
 	x.load(cur, &c.scalars[0])
 	x.Tee(n)
 	x.Tee(slot)
 	x.I32(int32(c.Cap))
 	x.Op(wasm.I32GeS)
 	x.BrIf(full)
+	x.touchChannel(c, writeFlags)
 	if y.src.Sorted {
 		x.I32(0)
 		x.Set(slot)
@@ -1440,7 +1524,7 @@ func (x *fn) send(c *channel, y *edge) {
 func (x *fn) receive(c *channel, y *edge) {
 	src := y.src
 	slot, n, k, next := x.temp(), x.temp(), x.temp(), x.temp()
-	x.match(c, src.Recv, src.Random, slot)
+	x.quietly(func() { x.match(c, src.Recv, src.Random, slot) })
 	x.Get(slot)
 	x.I32(0)
 	x.Op(wasm.I32LtS)
@@ -1454,6 +1538,7 @@ func (x *fn) receive(c *channel, y *edge) {
 		vals = append(vals, v)
 	}
 	if !src.Peek {
+		x.touchChannel(c, writeFlags)
 		x.load(cur, &c.scalars[0])
 		x.I32(1)
 		x.Op(wasm.I32Sub)
@@ -1677,7 +1762,8 @@ func (e *emitter) emitBranch(chain *wasm.Func) {
 		wasm.Local(2), wasm.Local(3), wasm.Local(4), wasm.Local(5), wasm.Local(6), wasm.Local(7)
 	k, to, r, item := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
 	number := f.Local(wasm.I64)
-	ends, note := f.Local(wasm.I32), f.Local(wasm.I32)
+	ends, note, shared := f.Local(wasm.I32), f.Local(wasm.I32), e.Shared(f)
+	e.choose(f, count, shared)
 	trouble := f.Block()
 	done := f.Block()
 	f.Get(alt)
@@ -1695,6 +1781,7 @@ func (e *emitter) emitBranch(chain *wasm.Func) {
 	f.Tee(to)
 	f.Op(wasm.I32Eqz)
 	f.BrIf(trouble)
+	e.chosen(f, count, shared)
 	f.GetGlobal(e.Note)
 	f.Set(note)
 	f.Get(depth)
@@ -1829,6 +1916,7 @@ func (e *emitter) emitChain(most int) *wasm.Func {
 	f.Get(t)
 	f.Call(e.base)
 	f.Set(at)
+	e.unfollowed(f)
 	f.Get(state)
 	f.Get(t)
 	f.Get(at)
@@ -1891,7 +1979,7 @@ func (e *emitter) emitChain(most int) *wasm.Func {
 // emitExpand makes the function that expands a state.
 func (e *emitter) emitExpand() *wasm.Func {
 	return e.Expand(func(f *wasm.Func, state, t wasm.Local) code.Threads {
-		at, place := f.Local(wasm.I32), f.Local(wasm.I32)
+		at, place, now := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
 		return code.Threads{
 			Count: func() {
 				f.Get(state)
@@ -1906,14 +1994,29 @@ func (e *emitter) emitExpand() *wasm.Func {
 				f.I32(0)
 				f.Get(t)
 				f.Mem(wasm.I32Store, atThread)
+				e.begin(f, t)
+				f.Get(t)
+				f.Get(state)
+				f.Mem(wasm.I32Load8U, nprocShift/8)
+				f.Op(wasm.I32LtU)
+				f.IfValue(wasm.I32)
+				f.Get(at)
+				f.I32(code.Source)
+				f.Op(wasm.I32Sub)
+				f.Get(state)
+				f.Op(wasm.I32Add)
+				f.Set(now)
 				f.Get(state)
 				f.Get(t)
-				f.Get(at)
-				e.controlState(f, at)
+				f.Get(now)
+				e.controlState(f, now)
 				f.Tee(place)
 				f.I32(e.expand0)
 				f.Op(wasm.I32Add)
 				f.CallIndirect(e.expands)
+				f.Else()
+				f.I32(0) // it has just died, and waits to be created again
+				f.End()
 			},
 			AtEnd: func() {
 				f.Get(place)
@@ -1927,7 +2030,9 @@ func (e *emitter) emitExpand() *wasm.Func {
 // options and takes each.
 func (e *emitter) emitViaList() *wasm.Func {
 	f := e.Func(slices.Repeat([]wasm.Type{wasm.I32}, 3), []wasm.Type{wasm.I32})
-	count := f.Local(wasm.I32)
+	count, outcome, note := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	e.unchained(f, outcome, note)
+	e.unfollowed(f)
 	f.Get(cur)
 	f.Get(self)
 	f.Get(fb)
@@ -1959,6 +2064,7 @@ func (e *emitter) emitViaList() *wasm.Func {
 		f.I32(code.IsLeft)
 		f.Op(wasm.Return)
 		f.End()
+		e.joined(f, count, outcome, note)
 		f.Get(count)
 	}
 	return f
@@ -1970,6 +2076,9 @@ const maxFrame = 32
 // create is Machine.create: it pushes the number of a new process.
 func (x *fn) create(y *program.Run) {
 	e := x.e
+	if e.Accesses {
+		panic(beyond{})
+	}
 	p := e.sys.procs[y.Proc.Index]
 	hasChannels := func(s *program.Sym) bool { return s.Chans != nil }
 	if y.Priority != nil || p.Priority != nil || len(p.Fields) > 0 ||
@@ -2098,7 +2207,7 @@ func (y *edge) runs(p *proctype) bool {
 // direct tells whether one function can take each step of a process in a control state as it finds
 // it: none goes on, and none needs another process or makes one.
 func (e *emitter) direct(p *proctype, s *state) bool {
-	if s.final || len(s.escapes) > 0 || p.Decl.Deterministic {
+	if s.final || len(s.escapes) > 0 || p.Decl.Deterministic || len(s.edges) > 64 {
 		return false
 	}
 	return !slices.ContainsFunc(s.edges, func(y *edge) bool {
@@ -2131,6 +2240,8 @@ func (x *fn) direct(s *state) {
 		x.I64(0)
 		x.Set(x.others)
 		x.run(y)
+		x.first = true
+		x.leaves(y)
 		x.Get(fb)
 		x.I32(y.to)
 		x.Mem(wasm.I32Store16, pcShift/8)
@@ -2152,11 +2263,15 @@ func (x *fn) direct(s *state) {
 		x.Op(wasm.I32Add)
 		x.Set(count)
 	}
-	for _, y := range s.edges {
-		x.can(y, func() {
-			x.Get(count)
-			x.Op(wasm.I32Eqz)
-		}, func() { take(y) })
+	if e.Accesses && len(s.edges) > 1 {
+		x.takeEach(s, take)
+	} else {
+		for _, y := range s.edges {
+			x.can(y, func() {
+				x.Get(count)
+				x.Op(wasm.I32Eqz)
+			}, func() { take(y) })
+		}
 	}
 	if s.waits {
 		x.Get(count)

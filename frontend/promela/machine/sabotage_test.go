@@ -44,7 +44,10 @@ func TestSabotage(t *testing.T) {
 		if seed == 0 || systemOf(seed) == nil {
 			return false
 		}
-		_, err := compareCode(seed)
+		_, err := compareCode(seed, false)
+		if err == nil {
+			_, err = compareCode(seed, true)
+		}
 		return err != nil
 	})
 }

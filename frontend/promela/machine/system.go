@@ -152,8 +152,9 @@ type System struct {
 	analysis sync.Once // of future
 	future   *futures
 
-	code    code.Later // the system as machine code
-	repeats bool       // what steps depend on is known by locations, timeout aside
+	// The system as machine code, and as code that tells accesses.
+	code, codeAccesses code.Later
+	repeats            bool // what steps depend on is known by locations, timeout aside
 
 	perProcess int  // locations of a process
 	meets      bool // there are rendezvous channels
