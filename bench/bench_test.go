@@ -383,6 +383,39 @@ func TestStoppedHalfWay(t *testing.T) {
 	}
 }
 
+// TestSystemsReport checks the report on the systems in both languages: the worst row first, the
+// geometric means last, and two numbers of states where the languages differ.
+func TestSystemsReport(t *testing.T) {
+	var ms []Measurement
+	record := func(r *benchmarks.SystemRun, tool string, config benchmarks.Params, states uint64,
+		cpu time.Duration) {
+		for round := 1; round <= 3; round++ {
+			ms = append(ms, Measurement{Benchmark: systemPrefix + r.System, Params: r.Params,
+				Tool: tool, Config: config, Round: round, Outcome: Outcome{Status: Done,
+					States: states, CPU: cpu * time.Duration(round), Wall: cpu}})
+		}
+	}
+	for i, r := range []benchmarks.SystemRun{
+		{System: "fast", States: 100, Promela: 100},
+		{System: "slow", States: 2000, Promela: 1000},
+		{System: "slow", Check: "safe"},
+		{System: "half", States: 10, Promela: 10},
+	} {
+		spin := []time.Duration{8, 1, 3, 4}[i] * time.Second
+		record(&r, "spin", systemSpin(r.Check), r.Promela, spin)
+		for k, language := range systemLanguages {
+			if r.System == "half" && language == "promela" {
+				continue // it failed
+			}
+			c := ownSystem(&Session{}, &r, language, "", 1)
+			record(&r, "cpor", c.config, systemStates(&r, &c), time.Duration(k+2)*time.Second)
+			c = ownSystem(&Session{}, &r, language, "", 2)
+			record(&r, "cpor", c.config, systemStates(&r, &c), time.Duration(k+1)*time.Second)
+		}
+	}
+	goldenReport(t, "systems.txt", peers, ms)
+}
+
 // TestCorpusReport checks the report on the Promela corpus against a golden file.
 func TestCorpusReport(t *testing.T) {
 	runs, err := corpus.Runs()

@@ -27,6 +27,7 @@
 //	table1.go     the paper's Table 1
 //	scale.go      speed-up over the number of workers; simulate.go predicts it
 //	peers.go      SPIN on the same systems (spin.go), taking turns
+//	systems.go    SPIN on further systems, in both languages
 //	corpus.go     SPIN on Promela models as they are
 //	reductions.go every reduction on every model, and SPIN's
 //	grid.go       tables for terminals; report.go, plot.go: the HTML page

@@ -287,12 +287,14 @@ Tables:`)
 	var names []string
 	for _, t := range tables {
 		for _, n := range t.Benchmarks {
-			if t.Name != reductionTable.Name && !slices.Contains(names, n) {
+			if t.Name != reductionTable.Name && !strings.HasPrefix(n, systemPrefix) &&
+				!slices.Contains(names, n) {
 				names = append(names, n)
 			}
 		}
 	}
 	fmt.Fprintf(w, "\n%s\n", wrapNames("Names: "+strings.Join(names, ", ")+"; in "+
+		"peers also systems/NAME for one of the systems of benchmarks/systems, in "+
 		"reduction also examples/NAME and examples/promela/NAME for the models of examples, "+
 		"the names of the models of examples/promela/corpus, and twins/NAME for their twins in "+
 		"cpor's language."))
@@ -341,7 +343,9 @@ func (o *options) sort() (chosen []Table, names, unknown []string) {
 			names = append(names, a)
 			continue
 		}
-		candidates := known()
+		candidates := slices.DeleteFunc(known(), func(n string) bool {
+			return strings.HasPrefix(n, systemPrefix) && !strings.HasPrefix(a, systemPrefix)
+		})
 		for _, t := range tables {
 			candidates = append(candidates, t.Name)
 		}
@@ -358,7 +362,7 @@ func defaultTables(names []string) []Table {
 		ok := len(names) == 0 && t.Name == table1.Name
 		for _, n := range names {
 			ok = ok || slices.Contains(t.Benchmarks, n) && !t.Files && !t.Asked ||
-				n == corpusName && t.Name == peers.Name || isFile(n) && t.Name == scale.Name
+				onlyPeers(n) && t.Name == peers.Name || isFile(n) && t.Name == scale.Name
 		}
 		if ok {
 			chosen = append(chosen, t)

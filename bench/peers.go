@@ -14,13 +14,19 @@ import (
 
 // peers runs the same systems in other checkers, taking turns.
 var peers = Table{
-	Name:       "peers",
-	Summary:    "the same systems, and Promela models as they are (corpus), in SPIN, taking turns",
+	Name: "peers",
+	Summary: "the same systems (systems: in both languages), and Promela models as they are " +
+		"(corpus), in SPIN, taking turns",
 	Run:        runPeers,
 	Report:     reportPeers,
 	Flags:      []string{"rounds", "workers", "D", "large"},
-	Benchmarks: append(benchmarks.Names(), corpusName),
+	Benchmarks: slices.Concat(benchmarks.Names(), []string{corpusName, systemsName}, systemNames()),
 	Asked:      true,
+}
+
+// onlyPeers tells the names that no other table knows.
+func onlyPeers(name string) bool {
+	return name == corpusName || name == systemsName || strings.HasPrefix(name, systemPrefix)
 }
 
 // systemRow is a benchmark with its parameters.
@@ -73,7 +79,10 @@ func peersChosen(s *Session) []systemRow {
 	}
 	for _, n := range s.Names {
 		switch {
-		case n == corpusName:
+		case onlyPeers(n):
+			if len(s.Params) > 0 {
+				s.Note("peers: -D has no effect on %s, which has rows of its own", n)
+			}
 		case isFile(n):
 			s.Note("peers: %s has no Promela twin", n)
 		case !slices.ContainsFunc(chosen, func(r systemRow) bool { return r.benchmark == n }):
@@ -111,6 +120,8 @@ func runPeers(ctx context.Context, s *Session) error {
 		s.Plan(runs*rounds+builds, time.Duration(runs*rounds)*peerEstimate(r)+time.Duration(
 			builds)*compiling(r))
 	}
+	systems := systemsChosen(s)
+	planSystems(s, systems, rounds)
 	for _, r := range rows {
 		if ctx.Err() != nil {
 			return nil
@@ -119,6 +130,7 @@ func runPeers(ctx context.Context, s *Session) error {
 			s.Note("peers, %s %s: %v", r.benchmark, r.params, err)
 		}
 	}
+	runSystems(ctx, s, sp, systems, rounds)
 	if len(s.Names) == 0 || slices.Contains(s.Names, corpusName) {
 		return runCorpus(ctx, s, sp)
 	}
@@ -315,9 +327,11 @@ func places(x float64) string {
 }
 
 func reportPeers(all []Measurement, machine Machine) []Section {
-	var ms, promela, temporal []Measurement
+	var ms, systems, promela, temporal []Measurement
 	for _, m := range all {
-		if isTemporal(&m) {
+		if inSystems(&m) {
+			systems = append(systems, m)
+		} else if isTemporal(&m) {
 			temporal = append(temporal, m)
 		} else if inCorpus(&m) {
 			promela = append(promela, m)
@@ -325,7 +339,8 @@ func reportPeers(all []Measurement, machine Machine) []Section {
 			ms = append(ms, m)
 		}
 	}
-	return slices.Concat(reportTwins(ms), reportCorpus(promela), reportTemporal(temporal))
+	return slices.Concat(reportTwins(ms), reportSystems(systems), reportCorpus(promela),
+		reportTemporal(temporal))
 }
 
 // peerWay is a way to check that was measured, besides those that have columns of their own.

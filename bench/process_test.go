@@ -214,6 +214,37 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestSystemsSpin compares SPIN with the table of the systems in both languages: states,
+// transitions and errors of a search of every interleaving, and the verdicts of properties.
+func TestSystemsSpin(t *testing.T) {
+	sample.Skip(t) // compilers take seconds
+	sp, err := findSpin()
+	if err != nil {
+		t.Skipf("LEFT OUT: %v", err)
+	}
+	defer sp.close()
+	built := map[string]*verifier{}
+	for _, r := range benchmarks.SystemRuns() {
+		key := fmt.Sprint(r.System, r.Params, r.Check != "")
+		v := built[key]
+		if v == nil {
+			if v, err = sp.systemVerifier(context.Background(), &r); err != nil {
+				t.Errorf("%s: %v", r.Name(), err)
+				continue
+			}
+			built[key] = v
+		}
+		v.search(&r)
+		o := v.calibrate(context.Background())
+		if o.Status != Done || o.Violated != r.Violated || r.Check == "" &&
+			(o.States != r.Promela || o.Transitions+1 != r.Transitions || o.Errors != r.Errors) {
+			t.Errorf("%s: %s %s, %d states, %d transitions, %d errors, want %d, %d and %d; "+
+				"violated: %v", r.Name(), o.Status, o.Reason, o.States, o.Transitions+1, o.Errors,
+				r.Promela, r.Transitions, r.Errors, r.Violated)
+		}
+	}
+}
+
 // TestSpinMore: the further ways of SPIN find as many states and say what memory they take.
 func TestSpinMore(t *testing.T) {
 	sample.Skip(t) // compilers take seconds

@@ -56,6 +56,8 @@ type Outcome struct {
 	Reason string `json:"reason,omitempty"` // unless Done
 	// Violated tells that it found a violation.
 	Violated bool `json:"violated,omitempty"`
+	// Errors are those that SPIN counted, all of them or only the first.
+	Errors uint64 `json:"errors,omitempty"`
 
 	States      uint64 `json:"states"`
 	Transitions uint64 `json:"transitions"`

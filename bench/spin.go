@@ -244,7 +244,10 @@ func parsePan(b []byte, errorsToo bool) (Outcome, error) {
 		return o, err
 	}
 	o.States = uint64(states)
-	o.Violated = string(errs[1]) != "0"
+	if o.Errors, err = strconv.ParseUint(string(errs[1]), 10, 64); err != nil {
+		return o, err
+	}
+	o.Violated = o.Errors > 0
 	if t := f["transitions ("]; t > 0 {
 		o.Transitions = uint64(t) - 1
 	}

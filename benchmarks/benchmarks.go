@@ -11,6 +11,9 @@
 //     can be set.
 //   - promela/ has the same systems for SPIN: same transitions, same number of
 //     states; murphi/ has some of them in Murphi's language, for Rumur.
+//   - systems/ has thirty other systems in both languages, for comparisons with SPIN: puzzles,
+//     mutual exclusion, protocols. systems/runs.csv has their runs with numbers of states and
+//     verdicts. Each is written from its algorithm, and takes the same steps in both languages.
 //   - data/gueta-2007-table1.csv is the paper's table. Its transitions in the
 //     cartesian columns are attempts in cpor's words.
 //   - data/reference-counts.csv has the counts of a reference implementation of
