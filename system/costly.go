@@ -3,8 +3,13 @@ package system
 // Costly is implemented by machines whose steps cost much unless the system has seen them before,
 // such as machines that have to run a program from its beginning for each new step.
 type Costly interface {
-	// Foresee says which steps the engine will take next: n of them. It is only a hint.
-	Foresee(n int, step func(i int) (t int, alt uint64))
+	// Foresee says which steps the engine will take next: n of them. It is only a hint. If more is
+	// true, the engine may use Announce.
+	Foresee(n int, step func(i int) (t int, alt uint64)) (more bool)
+	// Announce says that the engine will explore later an execution that begins with the first
+	// depth steps that led to the live state and n others: the machine may find out ahead what
+	// happens then. If more is true, the engine may announce another one.
+	Announce(depth, n int, step func(i int) (t int, alt uint64)) (more bool)
 	// Peek is Step followed by Rewind, except that the outcome says nothing about
 	// violations. Accesses are those of the step.
 	Peek(t int, alt uint64) Outcome

@@ -181,7 +181,8 @@
 // search.
 //
 // A machine whose steps cost much may know T(Z) without executing Z, from the thread's last event
-// in Z and those that wrote last what it reads ([system.Costly]); that is L2.
+// in Z and those that wrote last what it reads ([system.Costly]); that is L2. It also hears which
+// branches come next. Each of them is explored, so what it does ahead is not done in vain.
 //
 // A race is looked at in the first execution that has it. If T(Z) touches nothing but what e, or
 // an event left out before e, touches (and writes only what these write), then what follows e

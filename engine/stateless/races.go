@@ -1,6 +1,7 @@
 package stateless
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -44,7 +45,7 @@ func (w *worker) races(end end) {
 		}
 		n := w.path.len()
 		w.rev = reversal{thread: q, event: n, all: w.r.can.Shape(q)&system.MayChoose != 0}
-		clear(w.memo)
+		w.memo.clear()
 		reads := slices.Clone(w.r.m.Accesses())
 		w.without(nil, true, reads, reads)
 	}
@@ -69,7 +70,7 @@ func (w *worker) reverse(r *race, e int) {
 		w.insert(w.root[:], step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi,
 			shape: n.shape})
 	} else if n.shape&^system.MayVary != 0 || created || !w.explored() {
-		clear(w.memo)
+		w.memo.clear()
 		w.search(w.root[:], n.acc)
 	}
 	r.open = w.rev.open
@@ -105,7 +106,7 @@ func (w *worker) explored() bool {
 func (w *worker) otherAlternatives(e int) {
 	ev := &w.events[e]
 	w.rev = reversal{thread: int(ev.thread), event: e, acc: ev.node.acc}
-	clear(w.memo)
+	w.memo.clear()
 	w.root[0] = int32(e)
 	w.search(w.root[:], ev.node.acc)
 	ev.settled = !w.rev.varies && len(w.rev.open) == 0
@@ -315,13 +316,44 @@ func (w *worker) known(roots []int32, base []system.Access) bool {
 		key = append(binary.AppendUvarint(key, x), byte(a.Op))
 	}
 	w.key = key
-	if _, ok := w.memo[string(key)]; ok {
+	return w.memo.has(key)
+}
+
+// memo is a set of keys. Mostly there are few.
+type memo struct {
+	keys []byte // one after another
+	ends []int
+	many map[string]struct{} // what is more than fewKeys
+}
+
+const fewKeys = 16
+
+func (s *memo) clear() {
+	s.keys, s.ends = s.keys[:0], s.ends[:0]
+	clear(s.many)
+}
+
+// has tells whether a key is in the set, and adds it.
+func (s *memo) has(key []byte) bool {
+	from := 0
+	for _, end := range s.ends {
+		if bytes.Equal(s.keys[from:end], key) {
+			return true
+		}
+		from = end
+	}
+	if len(s.ends) < fewKeys {
+		s.keys = append(s.keys, key...)
+		s.ends = append(s.ends, len(s.keys))
+		return false
+	}
+	if _, ok := s.many[string(key)]; ok {
 		return true
 	}
-	if w.memo == nil {
-		w.memo = map[string]struct{}{}
+	if s.many == nil {
+		s.many = map[string]struct{}{}
 	}
-	w.memo[string(key)] = struct{}{}
+	s.many[string(key)] = struct{}{}
 	return false
 }
 

@@ -37,6 +37,7 @@ type node struct {
 	status      status
 	executed    bool // its transition has been counted
 	multi       bool // the thread has more than one alternative here
+	announced   bool // to a machine, as the end of a branch
 	shape       system.Shape
 	// free: after this node the search chose freely; it is not an inner node of a wakeup tree.
 	// Nothing is inserted through it from outside.

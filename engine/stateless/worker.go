@@ -60,7 +60,7 @@ type worker struct {
 	some    system.Some // that of rest
 	v       []step
 	root    [1]int32
-	memo    map[string]struct{}
+	memo    memo
 	key     []byte
 	writes  []int32
 
@@ -217,21 +217,63 @@ func (w *worker) execute(n *node) end {
 	}
 }
 
-// foresee announces to the machine which steps come first: n, and the first branch below it.
+// foresee announces to the machine which steps come first: n, and the first branch below it. Then
+// it announces the branches that come next, if the machine wants to know.
 func (w *worker) foresee(n *node) {
 	w.coming = w.coming[:0]
 	w.tree.lock()
+	defer w.tree.unlock()
 	if n == w.tree.root {
 		n = n.firstPending()
 	}
-	for ; n != nil; n = n.firstPending() {
-		w.coming = append(w.coming, trace.Step{Thread: int(n.thread), Alt: n.alt})
+	leaf := n
+	for x := n; x != nil; x = x.firstPending() {
+		w.coming, leaf = append(w.coming, trace.Step{Thread: int(x.thread), Alt: x.alt}), x
 	}
-	w.tree.unlock()
-	w.r.costly.Foresee(len(w.coming), func(i int) (int, uint64) {
-		return w.coming[i].Thread, w.coming[i].Alt
-	})
+	if !w.r.costly.Foresee(len(w.coming), w.comes) || n == nil {
+		return
+	}
+	leaf.announced = true
+	near := nearby
+	for x, below := n, true; x != nil && near > 0; x, below = x.parent, false {
+		depth := int(x.depth)
+		if w.coming = w.coming[:0]; below {
+			depth--
+			w.coming = append(w.coming, trace.Step{Thread: int(x.thread), Alt: x.alt})
+		}
+		w.announce(x, depth, &near)
+	}
 }
+
+// nearby is how many branches foresee looks at.
+const nearby = 32
+
+// announce announces the branches that begin with pending children of x, behind what is coming. It
+// counts them down, and has no more to look at when the machine does not want to know.
+func (w *worker) announce(x *node, depth int, near *int) {
+	n := len(w.coming)
+	for c := x.first; c != nil && *near > 0; c = c.next {
+		if c.status != pending {
+			continue
+		}
+		w.coming = append(w.coming[:n], trace.Step{Thread: int(c.thread), Alt: c.alt})
+		if c.pending > 0 {
+			w.announce(c, depth, near)
+			continue
+		}
+		if *near--; c.announced {
+			continue
+		}
+		c.announced = true
+		if !w.r.costly.Announce(depth, len(w.coming), w.comes) {
+			*near = 0
+		}
+	}
+	w.coming = w.coming[:n]
+}
+
+// comes returns a step of what is coming.
+func (w *worker) comes(i int) (t int, alt uint64) { return w.coming[i].Thread, w.coming[i].Alt }
 
 // advance executes the transition of c. It returns false if the search should end.
 func (w *worker) advance(c *node) bool {

@@ -269,6 +269,9 @@ type Process interface {
 	// by p. The result is valid until the next call. A prefix that cannot be
 	// followed is an error of type *[Diverged]; the process can be used further.
 	Run(ctx context.Context, prefix []Choice, p Policy) (*Execution, error)
+	// Expect says that Run will be called like this after the next call, or after those expected
+	// before. It is only a hint: the process may execute several in one exchange.
+	Expect(prefix []Choice, p Policy)
 	// Mode tells how executions begin equal, as far as is known by now.
 	Mode() Mode
 	// Close ends the process.

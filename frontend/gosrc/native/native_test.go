@@ -555,6 +555,79 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// TestExpected: what is expected is executed in one exchange, and tells what it tells alone, also
+// if something else is asked for, an execution cannot be, or the process ends.
+func TestExpected(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{Package: ".",
+		Dir: module(t, "1.25", map[string]string{"a_test.go": various})})
+	run := func(p native.Process, prefix []native.Choice) string {
+		x, err := p.Run(t.Context(), prefix, native.Policy{Known: len(prefix)})
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprint(x.End, x.Hash, x.First, x.Steps)
+	}
+	for _, mode := range []native.Mode{native.Repeat, native.Fork} {
+		p := start(t, b, "TestFive", mode)
+		x, err := p.Run(t.Context(), nil, native.Policy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var prefixes [][]native.Choice
+		for i, st := range x.Steps {
+			for _, q := range st.After {
+				if q.Enabled > 0 && q.Thread != st.Thread {
+					var prefix []native.Choice
+					for _, before := range x.Steps[:i+1] {
+						prefix = append(prefix, before.Choice)
+					}
+					prefixes = append(prefixes, append(prefix, native.Choice{Thread: q.Thread}))
+				}
+			}
+		}
+		prefixes = append(prefixes, []native.Choice{{Thread: 0, Alt: 9}}, nil)
+		if len(prefixes) < 5 {
+			t.Fatal(prefixes)
+		}
+		var alone []string
+		for _, prefix := range prefixes {
+			alone = append(alone, run(p, prefix))
+		}
+		for round := range 4 {
+			for _, prefix := range prefixes[1:] {
+				p.Expect(prefix, native.Policy{Known: len(prefix)})
+			}
+			for i, prefix := range prefixes {
+				if got := run(p, prefix); got != alone[i] {
+					t.Errorf("mode %d, round %d, execution %d: %s, alone %s", mode, round, i, got,
+						alone[i])
+				}
+				if i != 2 {
+					continue
+				}
+				switch round {
+				case 1: // something else
+					if got := run(p, prefixes[0]); got != alone[0] {
+						t.Errorf("mode %d, not expected: %s, alone %s", mode, got, alone[0])
+					}
+				case 2:
+					if err := native.Kill(p); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+	p := start(t, b, "TestGlobal", native.Repeat)
+	p.Expect(nil, native.Policy{})
+	for range 3 { // the second one must not begin with what the first one has left
+		if x, err := p.Run(t.Context(), nil, native.Policy{}); err != nil || x.Failure != nil {
+			t.Errorf("%+v, %v", x, err)
+		}
+	}
+}
+
 // TestEnds: how executions end, in every mode.
 func TestEnds(t *testing.T) {
 	needLong(t)

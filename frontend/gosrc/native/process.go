@@ -2,6 +2,7 @@ package native
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -31,6 +32,7 @@ import (
 //	            epoch:long object:long offset:long   the access of cmdWatch, whose stack is wanted
 //	            memory:long known readings
 //	            weights all object:long offset:long   of SURW: how many, and what is selected
+//	            words 0
 //	            {choice}                              as many as it says
 //	            {weight}
 //	choice    = key:long alternative:long             key: of a thread, the same in all executions
@@ -65,6 +67,9 @@ import (
 //	object    = thread<<30 | sequence                 what it created; 0: none
 //	text      = bytes {word}                          with zeros at the end
 //
+// Several commands can be written at once; the first one says how many words they have. They are
+// read before the first one is executed, and their answers may come together.
+//
 // What has a number was told in this execution or an earlier one of the process, or of one that it
 // has forked. A Died forgets all of it. The other side is overlay/runtime_tell.go.txt.
 
@@ -82,14 +87,45 @@ type process struct {
 	in    *os.File
 	out   *os.File
 	r     *bufio.Reader
-	buf   []byte
+	buf   []byte // a command
+	long  []byte // a record that is longer than the buffer of r
 	rec   []uint32
+
+	asked    batch // what was written; the answers to what was not taken are still to come
+	expected batch // what is to be written with the next command
 
 	told    told
 	threads []thread // by the numbers in this execution; there may be more from earlier ones
 	made    int      // how many threads this execution has
 	words   []uint64 // for Step.Values
 	x       Execution
+	output  []byte // of x
+}
+
+// batch are commands, of which the first ones were taken.
+type batch struct {
+	b     []byte
+	ends  []int
+	taken int
+}
+
+func (q *batch) clear() { q.b, q.ends, q.taken = q.b[:0], q.ends[:0], 0 }
+
+func (q *batch) left() int { return len(q.ends) - q.taken }
+
+func (q *batch) push(command []byte) {
+	q.b = append(q.b, command...)
+	q.ends = append(q.ends, len(q.b))
+}
+
+// take takes the first command. It is valid until the next push.
+func (q *batch) take() []byte {
+	from := 0
+	if q.taken > 0 {
+		from = q.ends[q.taken-1]
+	}
+	q.taken++
+	return q.b[from:q.ends[q.taken-1]]
 }
 
 // thread is what a number stands for in an execution.
@@ -183,7 +219,7 @@ func (p *process) start() error {
 	}
 	p.cmd, p.in, p.out = c, inW, outR
 	p.r = bufio.NewReaderSize(outR, 1<<16)
-	p.told, p.threads = told{}, nil
+	p.told, p.threads, p.asked = told{}, nil, batch{}
 	p.guard.guards(c)
 	return nil
 }
@@ -261,8 +297,15 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 			return nil, err
 		}
 	}
-	fork := p.now == Fork || p.now == Auto && p.mode != Fresh
+	fork := p.forks()
 	x, w, err := p.run(ctx, prefix, pol, fork, nil)
+	if p.cmd == nil && p.asked.left() > 0 && ctx.Err() == nil {
+		// Perhaps it has ended in one of the executions that were asked for with this one.
+		if err := p.start(); err != nil {
+			return nil, err
+		}
+		x, w, err = p.run(ctx, prefix, pol, fork, nil)
+	}
 	for d := new(Diverged); errors.As(err, &d) && p.b.names.needs(d.What); {
 		x, w, err = p.run(ctx, prefix, pol, fork, nil)
 	}
@@ -289,7 +332,8 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 		for i := range found.Steps {
 			found.Steps[i].After = slices.Clone(found.Steps[i].After)
 		}
-		found.First = slices.Clone(x.First)
+		found.Output = slices.Clone(x.Output)
+		found.First, found.Tests = slices.Clone(x.First), slices.Clone(x.Tests)
 		p.words = nil // those are found's
 		if p.cmd == nil {
 			if err := p.start(); err != nil {
@@ -312,12 +356,22 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 	return x, nil
 }
 
-func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork bool,
-	w *watch) (*Execution, *watch, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+// forks tells whether the next execution has a child of its own.
+func (p *process) forks() bool { return p.now == Fork || p.now == Auto && p.mode != Fresh }
+
+// Expect implements [Process].
+func (p *process) Expect(prefix []Choice, pol Policy) {
+	if p.cmd == nil || p.mode == Fresh || p.now == Auto {
+		return
 	}
-	var c [24]uint32
+	if err := p.command(prefix, pol, p.forks(), nil); err == nil {
+		p.expected.push(p.buf)
+	}
+}
+
+// command writes a command to p.buf.
+func (p *process) command(prefix []Choice, pol Policy, fork bool, w *watch) error {
+	var c [26]uint32
 	if fork {
 		c[0] |= cmdFork
 	}
@@ -365,7 +419,7 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 	for i, ch := range prefix {
 		key, ok := p.b.key(ch.Thread)
 		if !ok {
-			return nil, nil, &Diverged{i, fmt.Sprintf("there is no thread %d", ch.Thread)}
+			return &Diverged{i, fmt.Sprintf("there is no thread %d", ch.Thread)}
 		}
 		p.buf = binary.LittleEndian.AppendUint64(p.buf, key)
 		p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ch.Alt))
@@ -377,13 +431,64 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 			p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(w.Steps))
 		}
 	}
+	return nil
+}
+
+func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork bool,
+	w *watch) (*Execution, *watch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if err := p.command(prefix, pol, fork, w); err != nil {
+		return nil, nil, err
+	}
 	p.guard.begin(ctx, time.Now().Add(p.limits.Step))
 	defer p.guard.end()
-	if _, err := p.in.Write(p.buf); err != nil {
+	if p.asked.left() > 0 {
+		if bytes.Equal(p.asked.take(), p.buf) {
+			p.expected.clear()
+			return p.read(ctx)
+		}
+		if err := p.skip(ctx); err != nil {
+			return nil, nil, err
+		}
+		p.guard.begin(ctx, time.Now().Add(p.limits.Step))
+	}
+	p.asked.clear()
+	p.asked.push(p.buf)
+	for p.expected.left() > 0 {
+		p.asked.push(p.expected.take())
+	}
+	p.expected.clear()
+	binary.LittleEndian.PutUint32(p.asked.b[4*wordsAt:], uint32(len(p.asked.b)/4))
+	if _, err := p.in.Write(p.asked.b); err != nil {
 		return p.died(ctx, err)
 	}
-	return p.read(ctx, len(prefix))
+	p.asked.take()
+	return p.read(ctx)
 }
+
+// skip skips the answers to what was taken last and to all that follows: something else is wanted
+// than what was expected. They also tell what later ones refer to.
+func (p *process) skip(ctx context.Context) error {
+	for {
+		_, _, err := p.read(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if p.cmd == nil || err != nil && !errors.As(err, new(*Diverged)) {
+			p.Close()
+			return p.start()
+		}
+		if p.asked.left() == 0 {
+			return nil
+		}
+		p.asked.take()
+	}
+}
+
+// wordsAt is the word of a command that says how many words are written at once.
+const wordsAt = 24
 
 // died says what became of a process that does not answer.
 func (p *process) died(ctx context.Context, err error) (*Execution, *watch, error) {
@@ -482,8 +587,8 @@ func (p *process) next() (kind uint32, rec []uint32, err error) {
 			_, err = p.r.Discard(size)
 		}
 	} else {
-		p.buf = slices.Grow(p.buf[:0], size)[:size]
-		b = p.buf
+		p.long = slices.Grow(p.long[:0], size)[:size]
+		b = p.long
 		_, err = io.ReadFull(p.r, b)
 	}
 	if err != nil {
@@ -657,7 +762,7 @@ func (p *process) nexts(q Pending) {
 }
 
 // read reads what an execution tells.
-func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, error) {
+func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 	p.made, p.words = 0, p.words[:0]
 	p.x = Execution{First: p.x.First[:0], Steps: p.x.Steps[:0], Tests: p.x.Tests[:0]}
 	x := &p.x
@@ -751,8 +856,11 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 				}
 			}
 		case recOutput:
-			s, _ := text(r)
-			x.Output = []byte(s)
+			p.output = p.output[:0]
+			for _, w := range r[1:] {
+				p.output = binary.LittleEndian.AppendUint32(p.output, w)
+			}
+			x.Output = p.output[:r[0]]
 		case recTest:
 			name, rest := text(r[2:])
 			why, _ := text(rest)

@@ -21,7 +21,9 @@
 // the engine has announced ([system.Costly]) as a prefix. From there the program goes on freely
 // to its end, and all that it does on the way becomes known. So a search usually runs the
 // program no more often than it explores executions, and less often where parts of the program
-// are independent.
+// are independent. Branches that the engine has announced for later are run in the same exchange
+// with the process. What a run did is kept as a script until the engine has followed it: as long as
+// the path is the beginning of a script, what comes next need not be looked up.
 //
 // # Why the answers are right
 //

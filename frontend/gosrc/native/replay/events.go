@@ -75,6 +75,7 @@ type pending struct {
 type graph struct {
 	mu      sync.Mutex
 	serial  uint64
+	made    atomic.Uint64 // changes whenever an event is made
 	version uint64
 	values  map[uint64]*version // by value, for processes that tell values
 	threads atomic.Pointer[[]*known]

@@ -40,7 +40,7 @@ type element[T seen[T]] struct {
 }
 
 // perBucket is how many elements a bucket may have before the table grows.
-const perBucket = 4
+const perBucket = 1
 
 // find returns the one of an alternative that fits.
 func (x *index[T]) find(m *Machine, alt int32) (found T, ok bool) {

@@ -31,9 +31,19 @@ type Machine struct {
 	log      []undo
 	accesses []system.Access
 
-	// What the engine will do: from the place hintAt on.
-	hint   []native.Choice
-	hintAt int
+	// What the engine will do: from the place hintAt on, and later.
+	hint    []native.Choice
+	hintAt  int
+	plans   []plan
+	planned []native.Choice // of plans
+	later   []native.Choice // prefixOf
+
+	script  *script   // what the last run did, or the one that the engine is to follow
+	along   int       // so many of the first events of the path are those of the script
+	ahead   []*script // of executions that the engine has announced
+	spare   []*script
+	scout   *Machine // makes known what runs that are ahead did
+	scoutAt []system.Mark
 
 	// What is used again for each execution, or each step.
 	prefix  []native.Choice
@@ -143,6 +153,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 		case undoLast:
 			m.last[u.n] = u.ev
 			m.path = m.path[:len(m.path)-1]
+			m.along = min(m.along, len(m.path))
 		case undoWriter:
 			m.writer[u.n], m.version[u.n] = u.ev, u.version
 		case undoThreads:
@@ -203,12 +214,18 @@ func (m *Machine) exists(t int) bool {
 
 // find returns what a thread is known to be about to do, nil if that is not known.
 func (m *Machine) find(t int) *pending {
+	if p := m.scripted(t); p != nil {
+		return p
+	}
 	p, _ := m.known(t).pending.find(m, 0)
 	return p
 }
 
 // event returns what a thread is known to do, nil if that is not known.
 func (m *Machine) event(t int, alt int32) *event {
+	if ev := m.comes(); ev != nil && int(ev.thread) == t && ev.alt == alt {
+		return ev
+	}
 	ev, _ := m.known(t).next.find(m, alt)
 	return ev
 }
@@ -220,6 +237,9 @@ func (m *Machine) apply(ev *event) {
 		m.last = append(m.last, nil)
 	}
 	m.log = append(m.log, undo{kind: undoLast, n: ev.thread, ev: m.last[t]})
+	if m.comes() == ev {
+		m.along++
+	}
 	m.path = append(m.path, ev)
 	m.last[t] = ev
 	for i, a := range ev.acc {
@@ -479,6 +499,10 @@ func (m *Machine) steps(n int) []trace.Step {
 // Verify runs the execution that led here, which has come to its end, unless it was run not long
 // ago. All its events are known, but a data race shows only where both accesses happen.
 func (m *Machine) Verify() {
+	if m.ran() {
+		m.script.seen = true
+		return
+	}
 	k := key(m.state(nil))
 	g := &m.s.graph
 	g.mu.Lock()
@@ -496,12 +520,15 @@ func (m *Machine) Verify() {
 		if len(x.Steps) > len(prefix) && (v.Alarms == 0 || m.fired < v.Alarms) {
 			return &native.Diverged{At: len(prefix), What: "the execution goes on"}
 		}
-		return m.absorb(x, len(prefix))
-	})
+		sc := m.newScript()
+		err := m.absorb(x, len(prefix), sc)
+		m.spare = append(m.spare, sc)
+		return err
+	}, nil)
 	if err != nil {
 		panic(&Stop{err})
 	}
-	m.noteEnd()
+	m.s.noteEnd(k)
 }
 
 // found notes that the first n steps that led here end with a data race.
@@ -515,10 +542,9 @@ func (m *Machine) found(n int, f *native.Failure) *Found {
 	return found
 }
 
-// noteEnd notes that the execution that led here was run to its end.
-func (m *Machine) noteEnd() {
-	k := key(m.state(nil))
-	g := &m.s.graph
+// noteEnd notes that the execution to an encoded state was run to its end.
+func (s *program) noteEnd(k string) {
+	g := &s.graph
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.complete[k] {
@@ -527,11 +553,11 @@ func (m *Machine) noteEnd() {
 	if len(g.recent) < remembered {
 		g.recent = append(g.recent, k)
 	} else {
-		i := int(m.s.ends.Load() % remembered)
+		i := int(s.ends.Load() % remembered)
 		delete(g.complete, g.recent[i])
 		g.recent[i] = k
 	}
-	m.s.ends.Add(1)
+	s.ends.Add(1)
 	g.complete[k] = true
 }
 
@@ -732,17 +758,11 @@ func (m *Machine) setVersion(l system.Loc, v *version) {
 	m.version[l] = v
 }
 
-// Foresee implements [system.Costly].
-func (m *Machine) Foresee(n int, step func(i int) (t int, alt uint64)) {
-	m.hint, m.hintAt = m.hint[:0], len(m.path)
-	for i := range n {
-		t, alt := step(i)
-		m.hint = append(m.hint, native.Choice{Thread: int32(t), Alt: int32(alt)})
-	}
-}
-
 // Cheapest implements [system.Costly].
 func (m *Machine) Cheapest() int {
+	if ev := m.comes(); ev != nil && ev.alt == 0 {
+		return int(ev.thread)
+	}
 	// The thread that went last goes on in the executions that were run.
 	if n := len(m.path); n > 0 && m.cheap(int(m.path[n-1].thread)) {
 		return int(m.path[n-1].thread)
@@ -761,10 +781,7 @@ func (m *Machine) cheap(t int) bool {
 
 // choices returns the choices that led here, valid until the next call.
 func (m *Machine) choices() []native.Choice {
-	m.prefix = m.prefix[:0]
-	for _, ev := range m.path {
-		m.prefix = append(m.prefix, native.Choice{Thread: ev.thread, Alt: ev.alt})
-	}
+	m.prefix = appendPath(m.prefix[:0], m.path)
 	return m.prefix
 }
 
@@ -781,18 +798,24 @@ func (m *Machine) run(c *native.Choice) {
 		prefix = append(prefix, m.hint[k:]...)
 	}
 	// What was foreseen need not be possible: then only what is asked for is done.
-	err := m.s.execute(prefix, native.Policy{Known: here}, func(x *native.Execution) error {
-		return m.absorb(x, here)
-	})
+	absorb := func(x *native.Execution) error {
+		sc := m.newScript()
+		if err := m.absorb(x, here, sc); err != nil {
+			return err
+		}
+		sc.begun = len(prefix)
+		m.follow(sc)
+		return nil
+	}
+	err := m.s.execute(prefix, native.Policy{Known: here}, absorb, m)
 	if errors.As(err, new(*native.Diverged)) && len(prefix) > here+1 {
 		prefix = prefix[:here]
 		if c != nil {
 			prefix = append(prefix, *c)
 		}
-		err = m.s.execute(prefix, native.Policy{Known: here}, func(x *native.Execution) error {
-			return m.absorb(x, here)
-		})
+		err = m.s.execute(prefix, native.Policy{Known: here}, absorb, nil)
 	}
+	m.plans = m.plans[:0]
 	if err != nil {
 		panic(&Stop{err})
 	}
@@ -804,8 +827,9 @@ type about struct {
 	known *pending
 }
 
-// absorb makes what an execution did behind its first steps, which led to the live state, known.
-func (m *Machine) absorb(x *native.Execution, here int) error {
+// absorb makes what an execution did behind its first steps, which led to the live state, known. It
+// writes that into sc.
+func (m *Machine) absorb(x *native.Execution, here int, sc *script) error {
 	if x.End == native.TooLarge {
 		return ErrTooLarge
 	}
@@ -817,6 +841,7 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 	if x.End == native.Cut {
 		return ErrEndless
 	}
+	sc.begin(m.path)
 	now := m.nows[:0]
 	defer func() {
 		clear(now) // what was told is valid only now
@@ -861,8 +886,9 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 			return err
 		}
 		m.apply(ev)
+		sc.events, sc.next = append(sc.events, ev), append(sc.next, nil)
 		if t := int(st.Thread); t < len(now) {
-			now[t].known = nil // what was known is from before this step
+			sc.next[k], now[t].known = now[t].known, nil // what was known is from before this step
 		}
 		note(st.After)
 		if f := st.Failure; f != nil && f.Kind == raced {
@@ -875,7 +901,10 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 			return err
 		}
 	}
-	m.noteEnd()
+	for t := range now {
+		sc.final = append(sc.final, now[t].known)
+	}
+	sc.ended = true
 	return nil
 }
 
@@ -982,6 +1011,8 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) (*pending, error) {
 func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 	t := int(st.Thread)
 	k := m.known(t)
+	g := &m.s.graph
+	made := g.made.Load()
 	ev := m.event(t, st.Alt)
 	if ev != nil {
 		if !m.s.same(ev, st) {
@@ -1003,12 +1034,14 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 		}
 	}
 	m.scratch = acc
-	g := &m.s.graph
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if other, ok := k.next.find(m, st.Alt); ok { // another worker was faster
-		return other, nil
+	if g.made.Load() != made { // another worker may have been faster
+		if other, ok := k.next.find(m, st.Alt); ok {
+			return other, nil
+		}
 	}
+	g.made.Store(made + 1)
 	m.from, m.wrote = m.from[:0], m.wrote[:0]
 	for i, a := range acc {
 		m.from = append(m.from, m.writerOf(a.Loc))

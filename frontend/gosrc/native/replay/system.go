@@ -120,8 +120,13 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 			s.first[t] = true
 		}
 		m.threads, s.said = len(s.first), string(x.Output)
-		return m.absorb(x, 0)
-	})
+		sc := &script{}
+		if err := m.absorb(x, 0, sc); err != nil {
+			return err
+		}
+		m.drop(sc)
+		return nil
+	}, nil)
 	if err != nil && !errors.As(err, &s.broken) {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -155,9 +160,10 @@ func (s *System) NewMachine() system.Machine {
 	return &Machine{s: s, threads: len(s.first)}
 }
 
-// execute runs the program once, and gives f what happened.
+// execute runs the program once, and gives f what happened. Then it runs what then, if it is not
+// nil, has planned. That costs less than to run it later.
 func (s *program) execute(prefix []native.Choice, p native.Policy,
-	f func(*native.Execution) error) error {
+	f func(*native.Execution) error, then *Machine) error {
 	select {
 	case <-s.idle:
 	case <-s.ctx.Done():
@@ -171,25 +177,58 @@ func (s *program) execute(prefix []native.Choice, p native.Policy,
 	if err != nil {
 		return err
 	}
-	s.runs.Add(1)
-	if p.MaxSteps == 0 && s.o.MaxSteps > 0 {
-		p.MaxSteps = len(prefix) + s.o.MaxSteps
+	var plans []plan
+	if then != nil {
+		plans = then.plans
+		for _, pl := range plans {
+			prefix := then.prefixOf(pl)
+			process.Expect(prefix, s.policy(prefix, native.Policy{Known: pl.depth}))
+		}
 	}
-	p.Readings = s.o.Readings
-	x, err := process.Run(s.ctx, prefix, p)
-	s.mode.Store(uint32(process.Mode()))
-	var diverged *native.Diverged
-	if err != nil && !errors.As(err, &diverged) {
+	x, err := s.run(process, prefix, p)
+	if err == nil {
+		err = f(x)
+	} else if !errors.As(err, new(*native.Diverged)) {
 		return errors.Join(err, process.Close())
 	}
-	if err == nil {
-		s.note(x)
-		err = f(x)
+	for _, pl := range plans {
+		if err != nil {
+			break
+		}
+		x, failed := s.run(process, then.prefixOf(pl), native.Policy{Known: pl.depth})
+		switch {
+		case failed == nil:
+			err = then.absorbPlan(x, pl)
+		case !errors.As(failed, new(*native.Diverged)):
+			process.Close() // the engine will see the error when it gets there
+			return nil
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free = append(s.free, process)
 	return err
+}
+
+// run runs the program once.
+func (s *program) run(process native.Process, prefix []native.Choice,
+	p native.Policy) (*native.Execution, error) {
+	s.runs.Add(1)
+	x, err := process.Run(s.ctx, prefix, s.policy(prefix, p))
+	s.mode.Store(uint32(process.Mode()))
+	if err == nil {
+		s.note(x)
+	}
+	return x, err
+}
+
+// policy completes a policy.
+func (s *program) policy(prefix []native.Choice, p native.Policy) native.Policy {
+	if p.MaxSteps == 0 && s.o.MaxSteps > 0 {
+		p.MaxSteps = len(prefix) + s.o.MaxSteps
+	}
+	p.Readings = s.o.Readings
+	return p
 }
 
 func (s *program) take() (native.Process, error) {
@@ -350,7 +389,7 @@ func (s *program) Sample(p native.Policy, f func(x *native.Execution, failed boo
 			f(x, failed)
 		}
 		return nil
-	})
+	}, nil)
 	return steps, failed, ended, err
 }
 
@@ -365,7 +404,7 @@ func (s *program) Repeat(steps []trace.Step, further int, f func(*native.Executi
 		func(x *native.Execution) error {
 			f(x)
 			return nil
-		})
+		}, nil)
 }
 
 // lines are the lines of source files.

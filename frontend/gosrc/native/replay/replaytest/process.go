@@ -31,6 +31,9 @@ func New(sys system.System) *Process {
 // Mode implements [native.Process].
 func (p *Process) Mode() native.Mode { return native.Repeat }
 
+// Expect implements [native.Process].
+func (p *Process) Expect([]native.Choice, native.Policy) {}
+
 // Close implements [native.Process].
 func (p *Process) Close() error { return nil }
 
