@@ -489,6 +489,15 @@ func TestFile(t *testing.T)  { os.ReadFile("a_test.go") }
 func TestWrite(t *testing.T) { os.WriteFile("b", nil, 0o666) }
 func TestProc(t *testing.T)  { os.ReadFile("/proc/self/stat") }
 func TestFatal(t *testing.T) { new(sync.Mutex).Unlock() }
+func TestPid(t *testing.T) {
+	var n atomic.Int32
+	for range os.Getpid() % 9973 % 97 {
+		n.Load()
+	}
+	if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(syscall.Signal(0)) != nil {
+		t.Error(err)
+	}
+}
 func TestKill(t *testing.T)  { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 `
 
@@ -664,6 +673,7 @@ func TestEnds(t *testing.T) {
 		{"TestDraw", native.Passed, "", 0, native.Fork, false},
 		{"TestEnv", native.Passed, "", 0, native.Fork, false},
 		{"TestFlag", native.Passed, "", 0, native.Fork, false},
+		{"TestPid", native.Passed, "", 0, native.Repeat, true},
 		{"TestFatal", native.Crashed, "sync: unlock of unlocked mutex", 1, native.Repeat, false},
 	} {
 		t.Run(c.test, func(t *testing.T) {
