@@ -17,7 +17,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +67,7 @@ func TestRacesAgree(t *testing.T) {
 	var found []*racy
 	counts := map[string]int{}
 	for _, p := range programs {
-		p.sanitizer = sanitizer(t, sanitized, p.pkg, 30, 20*time.Second)
+		p.sanitizer = sanitizer(t, sanitized, p.pkg)
 		if p.explore(t, b); p.res == nil {
 			continue
 		}
@@ -112,14 +111,14 @@ func racyPrograms(t *testing.T) (programs []*racy) {
 		programs = append(programs, &racy{name: name, pkg: pkg,
 			text: clause.ReplaceAllString(text, "package "+pkg)})
 	}
-	step := cmp.Or(*everyKernel, 10)
+	step := cmp.Or(*everyKernel, 30)
 	for i, text := range kernels(t) {
 		if i/2%step == 0 && !draws.MatchString(text) && !network.MatchString(text) &&
 			!strings.Contains(text, "func TestMain(") {
 			add(fmt.Sprintf("%d-%s", i/2, []string{"bug", "fix"}[i%2]), text)
 		}
 	}
-	for i := range sample.Of(uint64(1), 1, 60) {
+	for i := range sample.Of(uint64(1), 1, 20) {
 		seed := *agreeFirst + i
 		p := gogen.NewConcurrent(rand.New(rand.NewPCG(seed, 272)), gogen.Shape{
 			Goroutines: 1 + int(seed%2), Steps: 3, Vars: true, Plain: seed%4 == 0,
@@ -155,22 +154,19 @@ func sanitize(t *testing.T, dir, pkg string) string {
 // raceExit is the exit code of a process in which ThreadSanitizer reported something.
 const raceExit = 66
 
-// sanitizer runs a program under ThreadSanitizer, and returns its first report. A program that
-// hangs or fails is run up to count times, too.
-func sanitizer(t *testing.T, binary, pkg string, count int, most time.Duration) string {
-	for end := time.Now().Add(most); count > 0 && time.Now().Before(end); count -= 10 {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		c := exec.CommandContext(ctx, binary, "-test.run", "^Test_"+pkg+"$", "-test.count",
-			strconv.Itoa(min(count, 10)))
-		c.Dir = filepath.Dir(binary)
-		c.Env = append(os.Environ(), fmt.Sprintf("GORACE=halt_on_error=1 exitcode=%d", raceExit))
-		out, err := c.CombinedOutput()
-		cancel()
-		var exit *exec.ExitError
-		if errors.As(err, &exit) && exit.ExitCode() == raceExit {
-			_, report, _ := bytes.Cut(out, []byte("WARNING: DATA RACE"))
-			return string(report)
-		}
+// sanitizer runs a program under ThreadSanitizer 30 times, or until it fails, or for five seconds,
+// and returns its first report.
+func sanitizer(t *testing.T, binary, pkg string) string {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, binary, "-test.run", "^Test_"+pkg+"$", "-test.count", "30")
+	c.Dir = filepath.Dir(binary)
+	c.Env = append(os.Environ(), fmt.Sprintf("GORACE=halt_on_error=1 exitcode=%d", raceExit))
+	out, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == raceExit {
+		_, report, _ := bytes.Cut(out, []byte("WARNING: DATA RACE"))
+		return string(report)
 	}
 	return ""
 }
