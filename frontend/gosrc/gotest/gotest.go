@@ -10,6 +10,7 @@
 package gotest
 
 import (
+	"slices"
 	"time"
 
 	"cpor/engine"
@@ -172,6 +173,20 @@ type Stack struct {
 	Goroutine string // its name: function, place of creation, number
 	What      string // "waits for Pool.mu", "read of x", "earlier write of x"
 	Frames    []Frame
+	// Omitted is how many calls are missing after the first [ShownFrames] of a deep stack.
+	Omitted int
+}
+
+// ShownFrames is how many of the innermost calls of a stack are kept, and how many of the outermost
+// ones: a stack that has overflowed has tens of thousands.
+const ShownFrames = 20
+
+// cut omits calls from the middle of a deep stack.
+func (s Stack) cut() Stack {
+	if n := len(s.Frames) - 2*ShownFrames; n > 0 {
+		s.Frames, s.Omitted = slices.Delete(s.Frames, ShownFrames, ShownFrames+n), n
+	}
+	return s
 }
 
 // Frame is a call that has not returned.

@@ -853,7 +853,7 @@ func (s *NativeSystem) stacks(why *native.Failure) (out []Stack) {
 		for _, fr := range st.Frames {
 			k.Frames = append(k.Frames, Frame{Func: fr.Func, Pos: fr.Pos})
 		}
-		out = append(out, k)
+		out = append(out, k.cut())
 	}
 	return out
 }

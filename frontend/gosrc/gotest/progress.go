@@ -107,6 +107,7 @@ type progress struct {
 	// longest is, by goroutine and state, how many steps in calls can be made before a call ends.
 	longest map[int][]int32
 	path    []step // of the search
+	linear  bool   // of check.Linearizable: no step counts as part of a call
 	stall   *stall
 	failing []trace.Step // to a step that violates something else, or a deadlock
 	reason  string       // the search is not complete
@@ -125,6 +126,7 @@ type step struct {
 // explore searches from an initial state. Then one of stall, failing and reason says what there
 // is, or none if calls end as they have to.
 func (x *progress) explore(from system.State, is scenario.Progress) {
+	x.linear = is == scenario.AnyProgress
 	x.m.Load(from)
 	x.add(-1, trace.Step{})
 	x.load(0)
@@ -399,8 +401,11 @@ func (x *progress) closes(id int32) (ok bool) {
 	i := slices.IndexFunc(x.path, func(s step) bool { return s.from == id })
 	cycle := x.path[i:]
 	if !slices.ContainsFunc(cycle, func(s step) bool { return s.in }) {
-		x.reason = "a goroutine that is in no call can run forever, so cycles of the calls " +
-			"cannot be recognized"
+		x.reason = "a goroutine can run forever"
+		if !x.linear {
+			x.reason = "a goroutine that is in no call can run forever, so cycles of the calls " +
+				"cannot be recognized"
+		}
 		return false
 	}
 	x.stall = &stall{steps: x.shortest(id), cycle: stepsOf(cycle), thread: anyone}

@@ -867,7 +867,7 @@ func stackOf(s machine.Stack) Stack {
 	for _, c := range s.Frames {
 		x.Frames = append(x.Frames, Frame{Func: c.Func, Pos: c.Pos})
 	}
-	return x
+	return x.cut()
 }
 
 // violationOf returns what an execution violates at its end.

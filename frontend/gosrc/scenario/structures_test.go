@@ -96,8 +96,28 @@ func TestShrink(t *testing.T) {
 	if !strings.Contains(res.Failure.Message, calls) {
 		t.Errorf("%s\ndoes not name %s", res.Failure.Message, calls)
 	}
-	if err := res.Failure.Trace.Replay(res.Program.System); err != nil {
-		t.Error(err)
+	rec, err := res.Failure.Trace.Record(res.Program.System)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range rec.Events {
+		if len(e.Accesses) > 1 { // the specification uses more, on values of its own
+			t.Errorf("step %d: %+v", i+1, e.Accesses)
+		}
+	}
+}
+
+// TestForgotten: a deadlock says how to allow calls that wait.
+func TestForgotten(t *testing.T) {
+	_, c := compiled(t, "micro")
+	p, err := c.Test("TestForgotten", gosrc.Explore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := gotest.Run(t.Context(), p, gotest.Options{})
+	if err != nil || res.Failure == nil || res.Failure.Kind != gotest.Deadlock ||
+		!strings.Contains(res.Failure.Output, "MayWait") {
+		t.Errorf("%+v, %v", res, err)
 	}
 }
 

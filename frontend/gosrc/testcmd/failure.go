@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cpor/frontend/gosrc/gotest"
+	"cpor/internal/human"
 	"cpor/system"
 	"cpor/trace"
 	"cpor/trace/draw"
@@ -41,6 +42,9 @@ func notes(f *gotest.Failure) []string {
 	for _, s := range f.Stacks {
 		line := s.Goroutine + " " + s.What
 		for i, fr := range s.Frames {
+			if i == gotest.ShownFrames && s.Omitted > 0 {
+				line += fmt.Sprintf(", from ... (%s)", human.Plural(uint64(s.Omitted), "call"))
+			}
 			line += []string{", in ", ", called from "}[min(i, 1)] + fmt.Sprintf("%s (%s:%d)",
 				fr.Func, fr.Pos.File, fr.Pos.Line)
 		}
@@ -99,7 +103,10 @@ func Describe(p system.System, f *gotest.Failure, o trace.TableOptions, hurry fu
 	}
 	for _, s := range f.Stacks {
 		fmt.Fprintf(&b, "\n%s\n", wrap(s.Goroutine+" "+s.What, draw.Page(o).Columns()))
-		for _, fr := range s.Frames {
+		for i, fr := range s.Frames {
+			if i == gotest.ShownFrames && s.Omitted > 0 {
+				fmt.Fprintf(&b, "\t... %s\n", human.Plural(uint64(s.Omitted), "call"))
+			}
 			fmt.Fprintf(&b, "\t%s (%s:%d)\n", fr.Func, fr.Pos.File, fr.Pos.Line)
 		}
 	}

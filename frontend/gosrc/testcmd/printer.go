@@ -287,12 +287,13 @@ type failureJSON struct {
 type stackJSON struct {
 	Goroutine, What string
 	Frames          []frameJSON
+	Omitted         int `json:",omitempty"` // calls in the middle of a deep stack
 }
 
 type frameJSON struct{ Func, Pos string }
 
 func stackOf(s gotest.Stack) stackJSON {
-	j := stackJSON{Goroutine: s.Goroutine, What: s.What, Frames: []frameJSON{}}
+	j := stackJSON{Goroutine: s.Goroutine, What: s.What, Frames: []frameJSON{}, Omitted: s.Omitted}
 	for _, f := range s.Frames {
 		j.Frames = append(j.Frames, frameJSON{f.Func, trace.PosString(f.Pos)})
 	}

@@ -30,3 +30,8 @@ func TestSlot(t *testing.T) {
 		check.Op("Take", (*Slot).Take).Silent(),
 		check.Bounds{Goroutines: 2, Prefix: -1})
 }
+
+// TestForgotten does not say that Wait may wait.
+func TestForgotten(t *testing.T) {
+	check.Linearizable(t, func() *Slot { return new(Slot) }, check.Op("Wait", (*Slot).Wait))
+}

@@ -14,3 +14,6 @@ func (s *Slot) Take() bool {
 	}
 	return full
 }
+
+// Wait waits until there is something.
+func (s *Slot) Wait() int { return <-make(chan int) }
