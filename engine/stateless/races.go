@@ -45,7 +45,7 @@ func (w *worker) races(end end) {
 		}
 		n := w.path.len()
 		w.rev = reversal{thread: q, event: n, all: w.r.can.Shape(q)&system.MayChoose != 0}
-		w.memo.clear()
+		w.forget()
 		reads := slices.Clone(w.r.m.Accesses())
 		w.without(nil, true, reads, reads)
 	}
@@ -70,7 +70,7 @@ func (w *worker) reverse(r *race, e int) {
 		w.insert(w.root[:], step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi,
 			shape: n.shape})
 	} else if n.shape&^system.MayVary != 0 || created || !w.explored() {
-		w.memo.clear()
+		w.forget()
 		w.search(w.root[:], n.acc)
 	}
 	r.open = w.rev.open
@@ -106,7 +106,7 @@ func (w *worker) explored() bool {
 func (w *worker) otherAlternatives(e int) {
 	ev := &w.events[e]
 	w.rev = reversal{thread: int(ev.thread), event: e, acc: ev.node.acc}
-	w.memo.clear()
+	w.forget()
 	w.root[0] = int32(e)
 	w.search(w.root[:], ev.node.acc)
 	ev.settled = !w.rev.varies && len(w.rev.open) == 0
@@ -198,22 +198,25 @@ func (w *worker) glimpse(roots []int32, cut bool) (alts []alternative, touched [
 	if cut {
 		w.rest.limit = w.rev.event
 	}
+	w.alts = w.alts[:0]
 	for alt := uint64(0); ; {
 		out, ok := w.r.costly.After(w.rev.thread, alt, &w.some)
 		if !ok {
 			return nil, nil, false
 		}
-		acc := slices.Clone(w.r.m.Accesses())
+		from := len(w.accs)
+		w.accs = append(w.accs, w.r.m.Accesses()...)
+		acc := w.accs[from:len(w.accs):len(w.accs)]
 		if alt == 0 {
 			touched = acc
 		} else {
 			touched = join(touched, acc)
 		}
 		if out.Kind == system.Moved {
-			alts = append(alts, alternative{alt, acc})
+			w.alts = append(w.alts, alternative{alt, acc})
 		}
 		if out.Next == 0 {
-			return alts, touched, true
+			return w.alts, touched, true
 		}
 		alt = out.Next
 	}
@@ -262,18 +265,19 @@ func (w *worker) without(roots []int32, blocked bool, touched, base []system.Acc
 	} else if v.thread < len(w.lastOf) {
 		prior = int(w.lastOf[v.thread])
 	}
-	var cand []int32
+	from := len(w.ints)
 	for _, a := range touched {
 		w.writes = w.lastWrites(roots, a, w.writes[:0])
 		for _, r := range w.writes {
 			g := w.recs[r].event
 			if int(w.events[g].thread) != v.thread && (prior < 0 || !w.before(int(g), prior)) &&
-				!slices.Contains(cand, g) &&
+				!slices.Contains(w.ints[from:], g) &&
 				(blocked || v.all || !affects(w.events[g].node.acc, base)) {
-				cand = append(cand, g)
+				w.ints = append(w.ints, g)
 			}
 		}
 	}
+	cand := w.ints[from:len(w.ints):len(w.ints)]
 	for _, g := range cand {
 		if slices.ContainsFunc(cand, func(h int32) bool {
 			return h != g && w.before(int(g), int(h))
@@ -290,15 +294,23 @@ func (w *worker) without(roots []int32, blocked bool, touched, base []system.Acc
 		default:
 			next = meet(base, touched)
 		}
-		rest := []int32{g}
+		at := len(w.ints)
+		w.ints = append(w.ints, g)
 		for _, f := range roots {
 			if !w.before(int(g), int(f)) {
-				rest = append(rest, f)
+				w.ints = append(w.ints, f)
 			}
 		}
+		rest := w.ints[at:len(w.ints):len(w.ints)]
 		slices.Sort(rest)
 		w.search(rest, next)
 	}
+}
+
+// forget ends what lasts until the end of a reversal.
+func (w *worker) forget() {
+	w.memo.clear()
+	w.accs, w.ints = w.accs[:0], w.ints[:0]
 }
 
 // known reports whether the same search has been made in this reversal.
@@ -446,7 +458,9 @@ func (w *worker) insert(roots []int32, last step) {
 	}
 	i := insertion{roots, last}
 	if !w.rev.varies {
-		w.rev.open = append(w.rev.open, insertion{slices.Clone(roots), last})
+		kept := last
+		kept.acc = slices.Clone(last.acc)
+		w.rev.open = append(w.rev.open, insertion{slices.Clone(roots), kept})
 	}
 	w.insertWhole(&i)
 }

@@ -61,18 +61,24 @@ type worker struct {
 	v       []step
 	root    [1]int32
 	memo    memo
-	key     []byte
-	writes  []int32
+	// What lasts until the end of a reversal.
+	accs   []system.Access
+	ints   []int32
+	alts   []alternative // of glimpse
+	key    []byte
+	writes []int32
 
 	static    staticChoice
 	visible   *composed.Visibility // nil unless invisible transitions come first
 	coming    []trace.Step         // by foresee
-	nextCheck int                  // the depth at which to look for a cycle
+	comes     func(i int) (t int, alt uint64)
+	nextCheck int // the depth at which to look for a cycle
 	buf       system.State
 }
 
 func newWorker(e *explorer) *worker {
 	w := &worker{e: e}
+	w.comes = func(i int) (t int, alt uint64) { return w.coming[i].Thread, w.coming[i].Alt }
 	w.r = newRunner(e.sys, e.initial, e.o.Undo == Replay, e.tracks())
 	if e.o.InvisibleFirst {
 		w.visible, _ = composed.NewVisibility(e.sys) // Run has tried it
@@ -271,9 +277,6 @@ func (w *worker) announce(x *node, depth int, near *int) {
 	}
 	w.coming = w.coming[:n]
 }
-
-// comes returns a step of what is coming.
-func (w *worker) comes(i int) (t int, alt uint64) { return w.coming[i].Thread, w.coming[i].Alt }
 
 // advance executes the transition of c. It returns false if the search should end.
 func (w *worker) advance(c *node) bool {

@@ -95,9 +95,11 @@ type process struct {
 	expected batch // what is to be written with the next command
 
 	told    told
-	threads []thread // by the numbers in this execution; there may be more from earlier ones
-	made    int      // how many threads this execution has
-	words   []uint64 // for Step.Values
+	threads []thread  // by the numbers in this execution; there may be more from earlier ones
+	made    int       // how many threads this execution has
+	words   []uint64  // for Step.Values
+	changed []Pending // for Step.After
+	from    int       // where those of the last step begin
 	x       Execution
 	output  []byte // of x
 }
@@ -754,16 +756,21 @@ func (p *process) pending(r []uint32) error {
 
 // nexts notes what a thread is about to do now.
 func (p *process) nexts(q Pending) {
-	if n := len(p.x.Steps); n > 0 {
-		p.x.Steps[n-1].After = append(p.x.Steps[n-1].After, q)
-	} else {
+	n := len(p.x.Steps)
+	if n == 0 {
 		p.x.First = append(p.x.First, q)
+		return
 	}
+	if p.x.Steps[n-1].After == nil {
+		p.from = len(p.changed)
+	}
+	p.changed = append(p.changed, q)
+	p.x.Steps[n-1].After = p.changed[p.from:len(p.changed):len(p.changed)]
 }
 
 // read reads what an execution tells.
 func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
-	p.made, p.words = 0, p.words[:0]
+	p.made, p.words, p.changed = 0, p.words[:0], p.changed[:0]
 	p.x = Execution{First: p.x.First[:0], Steps: p.x.Steps[:0], Tests: p.x.Tests[:0]}
 	x := &p.x
 	var failure *Failure
