@@ -57,7 +57,7 @@ func newLayout(h *trace.History) *layout {
 	l.rows = append(l.rows, row)
 	l.width = l.lanes * chartLane
 	for _, line := range l.words {
-		l.width = max(l.width, text.StringWidth(line)*8)
+		l.width = max(l.width, columnsOf(line)*8)
 	}
 	l.width += 2 * chartMargin
 	return l

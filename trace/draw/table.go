@@ -227,7 +227,7 @@ func writeSteps(b *bufio.Writer, r *trace.Record, o trace.TableOptions, file str
 	}
 	longest := len("thread")
 	for _, n := range names {
-		longest = max(longest, text.StringWidth(n))
+		longest = max(longest, columnsOf(n))
 	}
 	longest = min(longest, o.Width/3)
 	// A column costs its padding and its separator beyond its own width.
@@ -300,7 +300,7 @@ func inColumns(rows []row, names map[int]string, column, listed int) bool {
 		return false
 	}
 	for _, n := range names {
-		if text.StringWidth(n) > column {
+		if columnsOf(n) > column {
 			return false
 		}
 	}
@@ -436,7 +436,7 @@ func writeFinal(b *bufio.Writer, r *trace.Record, o trace.TableOptions, file str
 	longest := 6
 	next, locals := 0, len("locals")
 	for _, t := range shown {
-		longest = max(longest, text.StringWidth(t.Name))
+		longest = max(longest, columnsOf(t.Name))
 		next = max(next, longestWord(upcoming(&t, file, 1<<16)))
 		locals = max(locals, longestWord(bindings(t.Locals)))
 	}
@@ -562,12 +562,12 @@ func wrap(s string, width int, indent string) string {
 	var lines []string
 	line := ""
 	put := func(part string, space bool) {
-		switch n := text.StringWidth(part); {
+		switch n := columnsOf(part); {
 		case line == "":
 			line = part
-		case space && text.StringWidth(line)+1+n <= width:
+		case space && columnsOf(line)+1+n <= width:
 			line += " " + part
-		case !space && text.StringWidth(line)+n <= width:
+		case !space && columnsOf(line)+n <= width:
 			line += part
 		default:
 			lines = append(lines, line)
@@ -575,7 +575,7 @@ func wrap(s string, width int, indent string) string {
 		}
 	}
 	for word := range strings.FieldsSeq(s) {
-		if text.StringWidth(word) <= width {
+		if columnsOf(word) <= width {
 			put(word, true)
 			continue
 		}
@@ -593,6 +593,17 @@ func wrap(s string, width int, indent string) string {
 	}
 	lines = append(lines, line)
 	return strings.ReplaceAll(indent+strings.Join(lines, "\n"+indent), joint, " ")
+}
+
+// columnsOf returns how many columns s takes. Nearly all text is ASCII, for which the library's
+// answer takes some hundred times as long.
+func columnsOf(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return text.StringWidth(s)
+		}
+	}
+	return len(s)
 }
 
 // joint replaces a space at which wrap must not break. It belongs to no script.
@@ -626,7 +637,7 @@ func longestWord(s string) int {
 	for word := range strings.FieldsSeq(s) {
 		for _, part := range breakable(word) {
 			for piece := range strings.SplitSeq(part, joint) {
-				n = max(n, text.StringWidth(piece))
+				n = max(n, columnsOf(piece))
 			}
 		}
 	}
@@ -654,7 +665,7 @@ func clipNames(names map[int]string, width int) map[int]string {
 // clipName shortens a thread's name, but not what tells it from others: P[3], worker #2.1.
 func clipName(s string, width int) string {
 	i := max(strings.LastIndexByte(s, '['), strings.LastIndex(s, " #"))
-	if n := text.StringWidth(s); n > width && i > 0 && len(s)-i < width-1 {
+	if n := columnsOf(s); n > width && i > 0 && len(s)-i < width-1 {
 		return clip(s[:i], width-(len(s)-i)) + s[i:]
 	}
 	return clip(s, width)
