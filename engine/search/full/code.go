@@ -42,6 +42,7 @@ type code struct {
 	states      uint
 	sampled     time.Duration
 	transitions uint64
+	saved       time.Duration // a transition by code would have saved that, in the last window
 	due         bool
 
 	now       way
@@ -59,9 +60,9 @@ const (
 	// from its beginning as it goes now. Small models end earlier, and where steps are found fast,
 	// code could save nothing. These are what compiling takes, and a transition by code.
 	compiling, coded = 10 * time.Millisecond, 100 * time.Nanosecond
-	// One state in sampling is measured, and window transitions decide. Where a state took longer
-	// than possible, the process was interrupted.
-	sampling, window      = 16, 512
+	// One state in sampling is measured, and two windows of so many transitions decide. Where a
+	// state took longer than possible, the process was interrupted.
+	sampling, window      = 16, 256
 	longest, longestState = 4 * time.Microsecond, 16 * time.Microsecond
 	// A measurement expands windows of states in both ways, in turns. The best window of each
 	// way counts, because a process is interrupted now and then. The first few windows fill
@@ -132,8 +133,10 @@ func (c *code) took(d time.Duration, transitions, all uint64) {
 	}
 	c.sampled += min(d, longestState+time.Duration(transitions)*longest)
 	if c.transitions += transitions; c.transitions >= window {
-		more := c.sampled/time.Duration(c.transitions) - coded
-		c.due = c.due || more > 0 && all >= uint64(compiling/more)
+		saved := c.sampled/time.Duration(c.transitions) - coded
+		if saved, c.saved = min(saved, c.saved), saved; saved > 0 {
+			c.due = c.due || all >= uint64(compiling/saved)
+		}
 		c.sampled, c.transitions = 0, 0
 	}
 }
