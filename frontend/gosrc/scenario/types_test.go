@@ -23,8 +23,8 @@ var firstSeed = flag.Uint64("first", 0, "the seed of the first thousand types of
 
 // TestTypes explores scenarios of random types: generated operations on data that locks, channels
 // or pointers guard, most with a fault, or on what needs no guard. The specification is generated,
-// too, or the type itself. It compares how a scenario can fail with all interleavings. A fifth of the
-// scenarios are also searched with stored states that do not contain the histories.
+// too, or the type itself. It compares how a scenario can fail with all interleavings. A fifth of
+// the scenarios are also searched with stored states that do not contain the histories.
 func TestTypes(t *testing.T) {
 	n := sample.Of(20, 40, 1000)
 	const batch, together, storedEach = 1000, 20, 100
