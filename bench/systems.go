@@ -118,7 +118,9 @@ func (sp *spin) systemVerifier(ctx context.Context, r *benchmarks.SystemRun) (*v
 	if r.Check != "" { // as people run it
 		options, flags = nil, nil
 	}
-	v, _, err := sp.compile(ctx, r.System, text, r.Params, options, flags)
+	// SPIN asks for more than its 1024 bytes if a state is larger.
+	v, _, err := sp.compile(ctx, r.System, text, r.Params, options,
+		append(flags, "-DVECTORSZ=4096"))
 	if err != nil {
 		return nil, err
 	}
