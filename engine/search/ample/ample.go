@@ -36,6 +36,7 @@ type Expander struct {
 	reached  []statestore.Ref
 	inside   []bool // by thread: it belongs to the closure that is being computed
 	best     []bool // likewise, of the best one so far
+	tried    []bool // likewise: its closure has been computed
 	work     []int
 	end      system.State
 
@@ -243,6 +244,7 @@ func (x *Expander) closure() bool {
 		all += x.threads[t].enabled
 	}
 	least := all
+	clear(x.tried)
 	for seed := range x.threads {
 		if y := &x.threads[seed]; y.enabled == 0 || y.covered {
 			continue
@@ -255,19 +257,33 @@ func (x *Expander) closure() bool {
 			t := x.work[len(x.work)-1]
 			x.work = x.work[:len(x.work)-1]
 			cost += x.threads[t].enabled
-			for u := range x.threads {
-				if !x.inside[u] && x.conflict(t, u) {
-					x.inside[u] = true
-					x.work = append(x.work, u)
-				}
+			if !x.spread(t) {
+				cost = least
 			}
 		}
+		x.tried[seed] = !x.lazy // package auto weighs sets by the questions of whole closures
 		if cost < least {
 			least = cost
 			x.best, x.inside = x.inside, x.best
 		}
 	}
 	return least < all
+}
+
+// spread adds the threads that may interfere with thread t to the closure. It is false if the
+// closure of one of them is known: this one contains it, and so is no smaller than the best one.
+func (x *Expander) spread(t int) bool {
+	for u := range x.threads {
+		if x.inside[u] || !x.conflict(t, u) {
+			continue
+		}
+		if x.tried[u] {
+			return false
+		}
+		x.inside[u] = true
+		x.work = append(x.work, u)
+	}
+	return true
 }
 
 // all sends v all transitions of the live state but those that it has, and a deadlock if it is
@@ -311,6 +327,7 @@ func (x *Expander) prepare(n int) {
 	clear(x.threads)
 	clear(x.answers)
 	x.inside, x.best = slices.Grow(x.inside[:0], n)[:n], slices.Grow(x.best[:0], n)[:n]
+	x.tried = slices.Grow(x.tried[:0], n)[:n]
 	x.effort = Effort{}
 	x.words, x.moves, x.accesses = x.words[:0], x.moves[:0], x.accesses[:0]
 }

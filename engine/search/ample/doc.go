@@ -15,7 +15,8 @@
 // If no thread alone will do, sets of threads are tried: begin with an enabled thread and add every
 // thread that may interfere with one of the set, until there is none. A thread of the set that is
 // blocked accesses what its guard reads. Of these closures (Overman's algorithm; Godefroid 1996,
-// algorithm 2) the one with the fewest transitions is taken. Each such set is persistent: whatever
+// algorithm 2) the one with the fewest transitions is taken. A closure that reaches a thread whose
+// own closure is known contains that one, and is given up. Each such set is persistent: whatever
 // the threads outside do while those inside do not move is independent of all that those inside can
 // do next, and their next transitions stay enabled and the same.
 //
