@@ -13,7 +13,7 @@ import (
 	"cpor/testkit/systemtest"
 )
 
-var compiledModels = flag.Int("compiled", 150, "how many generated models the machine code is "+
+var compiledModels = flag.Int("compiled", 80, "how many generated models the machine code is "+
 	"compared on")
 
 // corners have what generated models hardly come to: signs, the ends of arrays and of types,
