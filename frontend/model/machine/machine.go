@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 
 	"cpor/frontend/model/compile"
 	"cpor/system"
@@ -51,7 +52,7 @@ type Machine struct {
 	spare     []uint64              // for the scratch of the next proposition
 	types     []*compile.ThreadType // of the threads that init created
 
-	enabled     []uint64 // see retry
+	tried       tried // see retry
 	ready       []offer
 	before      []uint64
 	laps        *laps           // made on demand
@@ -424,21 +425,80 @@ func (m *Machine) choose(radix uint64) (digit uint64, ok bool) {
 	return m.choices.Choose(&m.alt, radix, 1<<63)
 }
 
+// tried is which alternatives of a step were enabled, and where that was found out. A step with n
+// alternatives is executed n times in a row; without it, each time would try all of them.
+type tried struct {
+	thread  int
+	track   bool
+	words   []uint64
+	enabled []uint64     // their numbers
+	touched []system.Loc // by any of them
+}
+
+// holds reports whether it is about the live state.
+func (x *tried) holds(m *Machine, t int) bool {
+	return x.thread == t && x.track == m.track && slices.Equal(x.words, m.words)
+}
+
 // retry executes a transition in which an alternative may block, or choose again, after a
 // choice: it tries all to find the enabled ones. Everything any of them touches counts as read
 // by each: which alternatives are enabled, and so the number of each, is part of the transition,
 // and two transitions are independent only if neither changes that of the other.
 func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
+	x := &m.tried
+	// A try also learns what a step on pieces asks for, and whether a step asks timeout().
+	if alt == 0 || m.ask != nil || pt.Timeout || !x.holds(m, t) {
+		m.try(t, pt)
+	}
+	addReads := func() {
+		system.Plain(m.acc) // another alternative may look
+		on := m.syncs.on
+		m.syncs.on = false // what is not executed does not synchronize
+		for _, l := range x.touched {
+			if sabotage.Is("access/alternatives") {
+				break
+			}
+			m.access(l, false)
+		}
+		m.syncs.on = on
+	}
+	if len(x.enabled) == 0 {
+		addReads()
+		return system.Outcome{Kind: system.Blocked, AtEnd: pt.End}
+	}
+	i := 0
+	if alt != 0 {
+		for i < len(x.enabled)-1 && x.enabled[i] != alt {
+			i++
+		}
+	}
+	var out system.Outcome
+	m.attempt(t, pt, x.enabled[i], &out)
+	addReads()
+	out.Next = 0
+	if i+1 < len(x.enabled) {
+		out.Next = x.enabled[i+1]
+	}
+	return out
+}
+
+// try finds out which alternatives of a step are enabled.
+func (m *Machine) try(t int, pt *compile.Point) {
+	x := &m.tried
+	x.thread, x.track, x.words = t, m.track, append(x.words[:0], m.words...)
+	x.enabled, x.touched = x.enabled[:0], x.touched[:0]
 	mark := system.Mark(len(m.log))
-	m.enabled = m.enabled[:0]
-	var touched []system.Access
 	m.path.trying = true
 	for try := uint64(0); ; {
 		var out system.Outcome
 		next := m.attempt(t, pt, try, &out)
-		touched = append(touched, m.acc...)
+		for _, a := range m.acc {
+			if !slices.Contains(x.touched, a.Loc) {
+				x.touched = append(x.touched, a.Loc)
+			}
+		}
 		if out.Kind != system.Blocked {
-			m.enabled = append(m.enabled, try)
+			x.enabled = append(x.enabled, try)
 		}
 		m.Rewind(mark)
 		m.acc = m.acc[:0]
@@ -448,37 +508,6 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 		try = next
 	}
 	m.path.trying = false
-	addReads := func() {
-		system.Plain(m.acc) // another alternative may look
-		on := m.syncs.on
-		m.syncs.on = false // what is not executed does not synchronize
-		for _, a := range touched {
-			if sabotage.Is("access/alternatives") {
-				break
-			}
-			m.access(a.Loc, false)
-		}
-		m.syncs.on = on
-	}
-	if len(m.enabled) == 0 {
-		addReads()
-		return system.Outcome{Kind: system.Blocked, AtEnd: pt.End}
-	}
-	i := 0
-	if alt != 0 {
-		for i < len(m.enabled)-1 && m.enabled[i] != alt {
-			i++
-		}
-	}
-	enabled := m.enabled
-	var out system.Outcome
-	m.attempt(t, pt, enabled[i], &out)
-	addReads()
-	out.Next = 0
-	if i+1 < len(enabled) {
-		out.Next = enabled[i+1]
-	}
-	return out
 }
 
 // exit stores the variables of a segment that reached a point.
