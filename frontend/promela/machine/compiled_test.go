@@ -91,6 +91,22 @@ active proctype P() {
 	:: z -> break
 	od
 }`,
+	`byte k; byte n;
+active proctype P() {
+	byte a;
+	do
+	:: a < 3 -> a++
+	:: a == 2 -> break
+	od;
+L:	n++
+}
+active proctype Q() {
+	do
+	:: P[k]@L -> k++
+	:: P[k]:a == 2 -> n = P[0]:a
+	:: n > 2 -> break
+	od
+}`,
 }
 
 // systemOf returns the system of a corner or, with higher numbers from 1 on, of a generated model;
