@@ -244,6 +244,7 @@ var rules = []rule{
 		code: `if !t.skipped { t.cporTells(cporTestEnds, "") }; if t.chatty == nil && !t.Failed() { return }`},
 	{file: "testing/testing.go", name: "tRunner", code: `t.cporTells(cporTestRuns, "")`},
 	{file: "testing/testing.go", name: "(*T).Parallel", code: `t.cporTells(cporTestParallel, "")`},
+	{file: "testing/testing.go", name: "(*common).Context", code: `cporUsesContext()`},
 	{file: "testing/testing.go", name: "(*common).Skip", code: `c.cporSkip("", args...)`},
 	{file: "testing/testing.go", name: "(*common).Skipf", code: `c.cporSkip(format, args...)`},
 	{file: "testing/testing.go", name: "(*common).SkipNow", code: `c.cporTells(cporTestSkips, "")`},
