@@ -404,7 +404,7 @@ func TestSystemsReport(t *testing.T) {
 		spin := []time.Duration{8, 1, 3, 4}[i] * time.Second
 		record(&r, "spin", systemSpin(r.Check), r.Promela, spin)
 		for k, language := range systemLanguages {
-			if r.System == "half" && language == "promela" {
+			if r.System == "half" && language == promelaLanguage {
 				continue // it failed
 			}
 			c := ownSystem(&Session{}, &r, language, "", 1)
@@ -475,7 +475,7 @@ func TestCorpusReport(t *testing.T) {
 		for round := 1; round <= 3; round++ {
 			record("cpor", config("transparent", 1), round, 10+i%7)
 			record("cpor", config("transparent", 2), round, 8)
-			record("spin", benchmarks.Params{{Name: "mode", Value: acceptance}}, round, 20)
+			record("spin", acceptanceConfig, round, 20)
 		}
 	}
 	goldenReport(t, "corpus.txt", peers, ms)

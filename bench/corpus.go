@@ -60,8 +60,10 @@ var (
 	// themselves.
 	usual          = spinMode{name: "usual"}
 	usualToolchain = benchmarks.Params{{Name: "mode", Value: "compile usual"}}
-	corpusCPU      = func(m *Measurement) float64 { return m.CPU.Seconds() }
-	corpusWall     = func(m *Measurement) float64 { return m.Wall.Seconds() }
+	// everyError makes cpor count everything there is, as SPIN does with -c0.
+	everyError = []string{"-deadlock", "-all", "-minimize", "0"}
+	corpusCPU  = func(m *Measurement) float64 { return m.CPU.Seconds() }
+	corpusWall = func(m *Measurement) float64 { return m.Wall.Seconds() }
 )
 
 // runCorpus measures the rows of the corpus: SPIN with its compiler once, and its
@@ -118,16 +120,12 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 	}
 	estimate := 50*time.Millisecond + time.Duration(r.Transitions)*time.Microsecond
 	var flags []string
-	if r.Violated { // both count everything there is
-		flags = []string{"-deadlock", "-all", "-minimize", "0"}
+	if r.Violated {
+		flags = everyError
 	}
 	own := func(por string, workers int) contender {
-		return contender{tool: "cpor", exact: por == "none", config: config(por, workers),
-			run: func(ctx context.Context) Outcome {
-				return s.runner.Run(ctx, Request{Model: file, Params: ps, POR: por,
-					Workers:   workers,
-					MaxMemory: s.MaxMemory, Limit: s.Limit, Flags: flags})
-			}}
+		return cporContender(s, config(por, workers), por == "none",
+			Request{Model: file, Params: ps, POR: por, Workers: workers, Flags: flags})
 	}
 	all := []contender{own("none", 1), own("auto", s.Workers)}
 	if s.Workers > 1 {
@@ -141,19 +139,15 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 		case !m.exact:
 			continue
 		}
-		var v *verifier
 		var compiled Outcome
-		out := s.Do(ctx, r.Name()+", SPIN "+m.name+", compiling", 3*time.Second,
-			func(ctx context.Context) Outcome {
-				var err error
-				if v, compiled, err = sp.compile(ctx, r.Model, text, ps, options,
-					append([]string{"-DSAFETY", "-DNOCLAIM"}, m.flags...)); err != nil {
-					return Outcome{Status: Failed, Reason: err.Error()}
+		v, out := ready(ctx, s, r.Name()+", SPIN "+m.name, 3*time.Second,
+			func(ctx context.Context) (v *verifier, err error) {
+				v, compiled, err = sp.compile(ctx, r.Model, text, ps, options,
+					append([]string{"-DSAFETY", "-DNOCLAIM"}, m.flags...))
+				if err == nil {
+					v.search("", r.Violated)
 				}
-				if r.Violated {
-					v.check, v.errors = []string{"-c0"}, true
-				}
-				return within(ctx, s.Limit, v.calibrate)
+				return v, err
 			})
 		if out.Status == Interrupted {
 			return nil
@@ -168,30 +162,16 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 			s.Record(Measurement{Benchmark: r.Model, Params: ps, Tool: "spin", Config: built,
 				Round: 1, Outcome: compiled})
 		}
-		all = append(all, contender{tool: "spin", exact: m.exact, config: spinConfig(m),
-			run: func(ctx context.Context) Outcome {
-				return within(ctx, s.Limit, v.run)
-			}})
+		all = append(all, panContender(s, spinConfig(m), m.exact, v))
 	}
 	s.Plan(rounds*len(all), time.Duration(rounds*len(all))*estimate)
-	for round := 1; round <= rounds; round++ {
-		for i := range all {
-			c := &all[(i+round-1)%len(all)]
-			label := fmt.Sprintf("%s, %s %s, round %d", r.Name(), c.tool, c.config, round)
-			out := s.Do(ctx, label, estimate, c.run)
-			if out.Status == Interrupted {
-				return nil
-			}
-			s.Record(Measurement{Benchmark: r.Model, Params: ps, Tool: c.tool, Config: c.config,
-				Round: round, Outcome: out})
-			if out.Status != Done {
-				s.Note("peers, %s: %s", label, out.Reason)
-			} else if c.exact && out.States != r.States {
+	takeTurns(ctx, s, all, rounds, r.Model, ps, r.Name(), estimate,
+		func(label string, c *contender, out *Outcome) {
+			if c.exact && out.States != r.States {
 				s.Unexpected("%s: %d states, and %d in the corpus' table", label, out.States,
 					r.States)
 			}
-		}
-	}
+		})
 	return nil
 }
 

@@ -24,7 +24,7 @@ var peers = Table{
 	Asked:      true,
 }
 
-// onlyPeers tells the names that no other table knows.
+// onlyPeers reports whether no other table has a name.
 func onlyPeers(name string) bool {
 	return name == corpusName || name == systemsName || strings.HasPrefix(name, systemPrefix)
 }
@@ -53,6 +53,57 @@ type contender struct {
 	config benchmarks.Params
 	run    func(ctx context.Context) Outcome
 	exact  bool // explores every interleaving: its states must be the others'
+}
+
+// cporContender is cpor on a request, within the session's limits.
+func cporContender(s *Session, config benchmarks.Params, exact bool, req Request) contender {
+	req.MaxMemory, req.Limit = s.MaxMemory, s.Limit
+	return contender{tool: "cpor", config: config, exact: exact,
+		run: func(ctx context.Context) Outcome { return s.runner.Run(ctx, req) }}
+}
+
+// panContender is a verifier of SPIN.
+func panContender(s *Session, config benchmarks.Params, exact bool, v *verifier) contender {
+	return contender{tool: "spin", config: config, exact: exact,
+		run: func(ctx context.Context) Outcome { return within(ctx, s.Limit, v.run) }}
+}
+
+// ready compiles a verifier and calibrates it.
+func ready(ctx context.Context, s *Session, label string, estimate time.Duration,
+	compile func(context.Context) (*verifier, error)) (*verifier, Outcome) {
+	var v *verifier
+	out := s.Do(ctx, label+", compiling", estimate, func(ctx context.Context) Outcome {
+		var err error
+		if v, err = compile(ctx); err != nil {
+			return Outcome{Status: Failed, Reason: err.Error()}
+		}
+		return within(ctx, s.Limit, v.calibrate)
+	})
+	return v, out
+}
+
+// takeTurns measures all contenders of a row, round by round; each round begins with another one.
+// check sees the outcomes of the runs that ended.
+func takeTurns(ctx context.Context, s *Session, all []contender, rounds int,
+	benchmark string, ps benchmarks.Params, name string, estimate time.Duration,
+	check func(label string, c *contender, out *Outcome)) {
+	for round := 1; round <= rounds; round++ {
+		for i := range all {
+			c := &all[(i+round-1)%len(all)]
+			label := fmt.Sprintf("%s, %s %s, round %d", name, c.tool, c.config, round)
+			out := s.Do(ctx, label, estimate, c.run)
+			if out.Status == Interrupted {
+				return
+			}
+			s.Record(Measurement{Benchmark: benchmark, Params: ps, Tool: c.tool, Config: c.config,
+				Round: round, Outcome: out})
+			if out.Status != Done {
+				s.Note("peers, %s: %s", label, out.Reason)
+			} else {
+				check(label, c, &out)
+			}
+		}
+	}
 }
 
 func spinConfig(m spinMode) benchmarks.Params {
@@ -179,27 +230,14 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []sp
 	}
 	row := rowName(r.benchmark, ps)
 	own := func(por string, workers int) contender {
-		return contender{
-			tool: "cpor", config: config(por, workers), exact: por == "none",
-			run: func(ctx context.Context) Outcome {
-				return s.runner.Run(ctx, Request{
-					Model: r.benchmark, Params: ps, POR: por, Workers: workers,
-					MaxMemory: s.MaxMemory,
-					Limit:     s.Limit,
-				})
-			},
-		}
+		return cporContender(s, config(por, workers), por == "none",
+			Request{Model: r.benchmark, Params: ps, POR: por, Workers: workers})
 	}
 	all := []contender{own("none", 1)}
 	for _, m := range modes {
-		var v *verifier
-		out := s.Do(ctx, row+", SPIN "+m.name+", compiling", compiling(r),
-			func(ctx context.Context) Outcome {
-				var err error
-				if v, err = sp.build(ctx, r.benchmark, ps, m); err != nil {
-					return Outcome{Status: Failed, Reason: err.Error()}
-				}
-				return within(ctx, s.Limit, v.calibrate)
+		v, out := ready(ctx, s, row+", SPIN "+m.name, compiling(r),
+			func(ctx context.Context) (*verifier, error) {
+				return sp.build(ctx, r.benchmark, ps, m)
 			})
 		if out.Status == Interrupted {
 			return nil
@@ -208,10 +246,7 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []sp
 			s.Note("peers, %s, SPIN %s: %s", row, m.name, out.Reason)
 			continue
 		}
-		all = append(all, contender{tool: "spin", config: spinConfig(m), exact: m.exact,
-			run: func(ctx context.Context) Outcome {
-				return within(ctx, s.Limit, v.run)
-			}})
+		all = append(all, panContender(s, spinConfig(m), m.exact, v))
 	}
 	for _, n := range rumurThreads(ru, r.benchmark, s.Workers) {
 		var path string
@@ -241,32 +276,17 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []sp
 		all = append(all, own("none", s.Workers))
 	}
 	var states uint64
-	for round := 1; round <= rounds; round++ {
-		for i := range all {
-			// Each round begins with another one.
-			c := &all[(i+round-1)%len(all)]
-			label := fmt.Sprintf("%s, %s %s, round %d", row, c.tool, c.config, round)
-			out := s.Do(ctx, label, peerEstimate(r), c.run)
-			if out.Status == Interrupted {
-				return nil
-			}
-			s.Record(Measurement{Benchmark: r.benchmark, Params: ps, Tool: c.tool, Config: c.config,
-				Round: round, Outcome: out})
-			if out.Status != Done {
-				s.Note("peers, %s: %s", label, out.Reason)
-				continue
-			}
-			if !c.exact {
-				continue
-			}
-			if states == 0 {
+	takeTurns(ctx, s, all, rounds, r.benchmark, ps, row, peerEstimate(r),
+		func(label string, c *contender, out *Outcome) {
+			switch {
+			case !c.exact:
+			case states == 0:
 				states = out.States
-			} else if states != out.States {
+			case states != out.States:
 				s.Unexpected("%s: %d states, and %d in another exact search of the same system",
 					label, out.States, states)
 			}
-		}
-	}
+		})
 	return nil
 }
 

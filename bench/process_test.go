@@ -234,7 +234,7 @@ func TestSystemsSpin(t *testing.T) {
 			}
 			built[key] = v
 		}
-		v.search(&r)
+		v.search(r.Check, r.Violated)
 		o := v.calibrate(context.Background())
 		if o.Status != Done || o.Violated != r.Violated || r.Check == "" &&
 			(o.States != r.Promela || o.Transitions+1 != r.Transitions || o.Errors != r.Errors) {

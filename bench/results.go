@@ -324,5 +324,14 @@ func medianTime(ms []Measurement, of func(*Measurement) time.Duration) (d time.D
 	return time.Duration(median(xs)), len(xs) > 0
 }
 
+// middleTime formats the median of a time over the finished rounds, or a dash if there are none.
+func middleTime(ms []Measurement, of func(*Measurement) time.Duration) string {
+	d, ok := medianTime(ms, of)
+	if !ok {
+		return "–"
+	}
+	return duration(d)
+}
+
 func searchTime(m *Measurement) time.Duration { return m.Search }
 func wallTime(m *Measurement) time.Duration   { return m.Wall }

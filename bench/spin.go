@@ -151,6 +151,18 @@ func (s *spin) compile(ctx context.Context, model string, text []byte, ps benchm
 	return &verifier{path: filepath.Join(dir, "pan"), depth: 1 << 20, table: 20}, out, nil
 }
 
+// search tells a verifier what to look for: a property, or assertions, and if there are
+// violations, all of them and invalid end states.
+func (v *verifier) search(property string, violated bool) {
+	v.check, v.errors = nil, violated
+	switch {
+	case property != "":
+		v.check = []string{"-a", "-N", property}
+	case violated:
+		v.check = []string{"-c0"}
+	}
+}
+
 // calibrate runs a verifier without measuring it, until its stack is long
 // enough, and fits stack and hash table to what it needed: SPIN's speed and
 // memory depend on both, and a user would do the same.

@@ -3,7 +3,6 @@ package bench
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,10 +29,10 @@ func systemNames() []string {
 	return names
 }
 
-// inSystems tells measurements of the systems from others.
+// inSystems reports whether a measurement is of one of the systems.
 func inSystems(m *Measurement) bool { return strings.HasPrefix(m.Benchmark, systemPrefix) }
 
-// systemsChosen returns the runs to measure. With -D, the user's parameters replace the table's.
+// systemsChosen returns the runs to measure.
 func systemsChosen(s *Session) []benchmarks.SystemRun {
 	all := len(s.Names) == 0 || slices.Contains(s.Names, systemsName)
 	return slices.DeleteFunc(benchmarks.SystemRuns(), func(r benchmarks.SystemRun) bool {
@@ -42,15 +41,17 @@ func systemsChosen(s *Session) []benchmarks.SystemRun {
 }
 
 // The languages of the systems, by the endings of their files.
-var systemLanguages = []string{"model", "promela"}
+const modelLanguage, promelaLanguage = "model", "pml"
+
+var systemLanguages = []string{modelLanguage, promelaLanguage}
 
 // systemConfig describes a run: whose language, and how.
 func systemConfig(language, check string, rest benchmarks.Params) benchmarks.Params {
-	c := benchmarks.Params{{Name: "language", Value: language}}
+	c := append(benchmarks.Params{{Name: "language", Value: language}}, rest...)
 	if check != "" {
-		c = temporalConfig(check, c)
+		return temporalConfig(check, c)
 	}
-	return append(c, rest...)
+	return c
 }
 
 // systemReduction is the reduction of cpor's runs: none for counts that SPIN has, too, and the
@@ -65,9 +66,9 @@ func systemReduction(check string) string {
 // systemSpin is SPIN's way: every interleaving, or with its own reduction for a property.
 func systemSpin(check string) benchmarks.Params {
 	if check == "" {
-		return systemConfig("promela", "", spinConfig(spinModes[0]))
+		return systemConfig(promelaLanguage, "", spinConfig(spinModes[0]))
 	}
-	return systemConfig("promela", check, benchmarks.Params{{Name: "mode", Value: acceptance}})
+	return systemConfig(promelaLanguage, check, acceptanceConfig)
 }
 
 // systemEstimate guesses the time of one run: about 300 ns a transition and the time of a process.
@@ -79,12 +80,7 @@ func systemEstimate(r *benchmarks.SystemRun) time.Duration {
 }
 
 // systemContenders returns how many ways take turns on a run.
-func systemContenders(s *Session) int {
-	if s.Workers > 1 {
-		return 2*len(systemLanguages) + 1
-	}
-	return len(systemLanguages) + 1
-}
+func systemContenders(s *Session) int { return min(s.Workers, 2)*len(systemLanguages) + 1 }
 
 // planSystems announces all runs of the systems.
 func planSystems(s *Session, runs []benchmarks.SystemRun, rounds int) {
@@ -110,7 +106,7 @@ func runSystems(ctx context.Context, s *Session, sp *spin, runs []benchmarks.Sys
 
 // systemVerifier compiles SPIN's verifier of a run.
 func (sp *spin) systemVerifier(ctx context.Context, r *benchmarks.SystemRun) (*verifier, error) {
-	text, err := benchmarks.SystemPromela(r.System)
+	text, err := benchmarks.System(r.System, promelaLanguage)
 	if err != nil {
 		return nil, err
 	}
@@ -121,70 +117,31 @@ func (sp *spin) systemVerifier(ctx context.Context, r *benchmarks.SystemRun) (*v
 	// SPIN asks for more than its 1024 bytes if a state is larger.
 	v, _, err := sp.compile(ctx, r.System, text, r.Params, options,
 		append(flags, "-DVECTORSZ=4096"))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		v.search(r.Check, r.Violated)
 	}
-	v.search(r)
-	return v, nil
+	return v, err
 }
 
-// search lets a verifier look for what a run asks for.
-func (v *verifier) search(r *benchmarks.SystemRun) {
-	v.check, v.errors = nil, r.Violated
-	switch {
-	case r.Check != "":
-		v.check = []string{"-a", "-N", r.Check}
-	case r.Violated:
-		v.check = []string{"-c0"}
-	}
-}
-
-// systemFiles writes a system to files, by language.
-func (sp *spin) systemFiles(system string) (map[string]string, error) {
-	model, err := benchmarks.SystemModel(system)
-	twin, twinErr := benchmarks.SystemPromela(system)
-	if err = errors.Join(err, twinErr); err != nil {
-		return nil, err
-	}
-	files := map[string]string{
-		"model":   filepath.Join(sp.dir, system+".model"),
-		"promela": filepath.Join(sp.dir, system+"-system.pml"),
-	}
-	return files, errors.Join(os.WriteFile(files["model"], model, 0o666),
-		os.WriteFile(files["promela"], twin, 0o666))
-}
-
-// ownSystem is cpor on a system.
+// ownSystem is cpor on a system. Counterexamples are not shortened, for SPIN does not do it.
 func ownSystem(s *Session, r *benchmarks.SystemRun, language, file string, workers int) contender {
 	req := Request{Model: file, Params: r.Params, POR: systemReduction(r.Check), Workers: workers,
-		MaxMemory: s.MaxMemory, Limit: s.Limit, Violated: r.Violated}
+		Violated: r.Violated}
 	switch {
 	case r.Check != "":
-		req.Mode, req.Flags = temporalMode(), []string{"-ltl", r.Check}
-	case r.Violated: // both count everything there is
-		req.Flags = []string{"-deadlock", "-all", "-minimize", "0"}
+		req.Mode, req.Flags = temporalMode(), []string{"-ltl", r.Check, "-minimize", "0"}
+	case r.Violated:
+		req.Flags = everyError
 	}
-	return contender{tool: "cpor", exact: r.Check == "",
-		config: systemConfig(language, r.Check, config(req.POR, workers)),
-		run:    func(ctx context.Context) Outcome { return s.runner.Run(ctx, req) }}
+	return cporContender(s, systemConfig(language, r.Check, config(req.POR, workers)),
+		r.Check == "", req)
 }
 
 func runSystem(ctx context.Context, s *Session, sp *spin, r *benchmarks.SystemRun,
 	rounds int) error {
-	estimate := systemEstimate(r)
-	files, err := sp.systemFiles(r.System)
-	if err != nil {
-		return err
-	}
-	var v *verifier
-	out := s.Do(ctx, systemPrefix+r.Name()+", SPIN, compiling", 3*time.Second+estimate,
-		func(ctx context.Context) Outcome {
-			var err error
-			if v, err = sp.systemVerifier(ctx, r); err != nil {
-				return Outcome{Status: Failed, Reason: err.Error()}
-			}
-			return within(ctx, s.Limit, v.calibrate)
-		})
+	estimate, name := systemEstimate(r), systemPrefix+r.Name()
+	v, out := ready(ctx, s, name+", SPIN", 3*time.Second+estimate,
+		func(ctx context.Context) (*verifier, error) { return sp.systemVerifier(ctx, r) })
 	if out.Status == Interrupted {
 		return nil
 	}
@@ -193,41 +150,36 @@ func runSystem(ctx context.Context, s *Session, sp *spin, r *benchmarks.SystemRu
 		s.Drop(n, time.Duration(n)*estimate)
 		return fmt.Errorf("SPIN: %s", out.Reason)
 	}
-	all := []contender{{tool: "spin", exact: r.Check == "", config: systemSpin(r.Check),
-		run: func(ctx context.Context) Outcome { return within(ctx, s.Limit, v.run) }}}
+	all := []contender{panContender(s, systemSpin(r.Check), r.Check == "", v)}
 	for _, l := range systemLanguages {
-		all = append(all, ownSystem(s, r, l, files[l], 1))
+		text, err := benchmarks.System(r.System, l)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(sp.dir, r.System+"-system."+l)
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			return err
+		}
+		all = append(all, ownSystem(s, r, l, file, 1))
 		if s.Workers > 1 {
-			all = append(all, ownSystem(s, r, l, files[l], s.Workers))
+			all = append(all, ownSystem(s, r, l, file, s.Workers))
 		}
 	}
-	for round := 1; round <= rounds; round++ {
-		for i := range all {
-			c := &all[(i+round-1)%len(all)]
-			label := fmt.Sprintf("%s%s, %s %s, round %d", systemPrefix, r.Name(), c.tool, c.config,
-				round)
-			out := s.Do(ctx, label, estimate, c.run)
-			if out.Status == Interrupted {
-				return nil
-			}
-			s.Record(Measurement{Benchmark: systemPrefix + r.System, Params: r.Params, Tool: c.tool,
-				Config: c.config, Round: round, Outcome: out})
-			if out.Status != Done {
-				s.Note("peers, %s: %s", label, out.Reason)
-			} else if want := systemStates(r, c); c.exact && out.States != want {
+	takeTurns(ctx, s, all, rounds, systemPrefix+r.System, r.Params, name, estimate,
+		func(label string, c *contender, out *Outcome) {
+			if want := systemStates(r, c); c.exact && out.States != want {
 				s.Unexpected("%s: %d states, and %d in the table", label, out.States, want)
 			} else if out.Violated != r.Violated {
 				s.Unexpected("%s: violated is %v, and %v in the table", label, out.Violated,
 					r.Violated)
 			}
-		}
-	}
+		})
 	return nil
 }
 
 // systemStates returns the states that the table has for a contender.
 func systemStates(r *benchmarks.SystemRun, c *contender) uint64 {
-	if c.config.Map()["language"] == "model" {
+	if c.config.Map()["language"] == modelLanguage {
 		return r.States
 	}
 	return r.Promela
@@ -262,8 +214,8 @@ func reportSystems(ms []Measurement) []Section {
 			"and spin -o1 -o2 -o3 -a, -O3 -DSAFETY -DNOREDUCE -DNOCLAIM"))
 	}
 	if len(temporal) > 0 {
-		sec.Grids = append(sec.Grids, systemGrid(temporal, "Temporal properties, each tool with "+
-			"its own reduction: cpor run -ltl, and spin -a, -O3, pan -a"))
+		sec.Grids = append(sec.Grids, systemGrid(temporal, "Temporal properties, each with "+
+			"its own reduction: cpor run -ltl -minimize 0, and spin -a, -O3, pan -a"))
 	}
 	if most := slices.Max(append(workerCounts(ms), 1)); most > 1 {
 		sec.Grids = append(sec.Grids, systemSpeedups(ms, most))
@@ -272,9 +224,9 @@ func reportSystems(ms []Measurement) []Section {
 }
 
 // ownRuns returns cpor's runs of a row.
-func ownRuns(ms []Measurement, c systemCheck, language string, workers int) []Measurement {
-	return cell(ms, c.row, "cpor", systemConfig(language, c.check,
-		config(systemReduction(c.check), workers)).String())
+func ownRuns(ms []Measurement, c checkedRow, language string, workers int) []Measurement {
+	return cell(ms, c.row, "cpor", systemConfig(language, c.property,
+		config(systemReduction(c.property), workers)).String())
 }
 
 // systemLine is a line of a table with a ratio for each language.
@@ -294,14 +246,25 @@ func (l *systemLine) worst() float64 {
 	return worst
 }
 
-// systemLines sorts lines, the worst first, adds the ratios to them, and a last line with the
-// geometric means.
-func systemLines(lines []systemLine) []Line {
+// systemLines makes a line for each row, the worst first, with its name before the cells and the
+// ratios behind them, and a last line with the geometric means.
+func systemLines(ms []Measurement, of func(c checkedRow) systemLine) []Line {
+	var lines []systemLine
+	for _, c := range checkedRows(ms) {
+		l, name := of(c), strings.TrimPrefix(c.row, systemPrefix)
+		if c.property != "" {
+			name += ", " + c.property
+		}
+		l.cells = slices.Insert(l.cells, 0, name)
+		lines = append(lines, l)
+	}
 	slices.SortStableFunc(lines, func(a, b systemLine) int {
 		return cmp.Compare(a.worst(), b.worst())
 	})
-	var out []Line
+	last := make([]string, len(lines[0].cells))
+	last[0] = fmt.Sprintf("geometric mean of %d", len(lines))
 	means := make([][]float64, len(systemLanguages))
+	var out []Line
 	for _, l := range lines {
 		for k, rs := range l.ratios {
 			l.cells = append(l.cells, middle(rs))
@@ -311,8 +274,6 @@ func systemLines(lines []systemLine) []Line {
 		}
 		out = append(out, Line{Cells: l.cells})
 	}
-	last := make([]string, len(out[0].Cells)-len(means))
-	last[0] = fmt.Sprintf("geometric mean of %d", len(lines))
 	for _, xs := range means {
 		last = append(last, mean(xs))
 	}
@@ -328,84 +289,41 @@ func systemGrid(ms []Measurement, caption string) Grid {
 	if counted {
 		grid.Header = slices.Insert(grid.Header, 1, "states")
 	}
-	var lines []systemLine
-	for _, c := range systemChecks(ms) {
-		sp := cell(ms, c.row, "spin", systemSpin(c.check).String())
-		var l systemLine
-		var counts, times []string
+	grid.Lines = systemLines(ms, func(c checkedRow) (l systemLine) {
+		sp := cell(ms, c.row, "spin", systemSpin(c.property).String())
+		var counts []string
 		for _, language := range systemLanguages {
 			own := ownRuns(ms, c, language, 1)
-			if n := stored(own); !slices.Contains(append(counts, "–"), n) {
+			l.cells = append(l.cells, middleTime(own, cpuTime))
+			n := stored(own)
+			if !slices.Contains(append(counts, "–"), n) {
 				counts = append(counts, n)
 			}
-			times = append(times, tookCPU(own))
-			if counted && stored(own) != stored(sp) {
-				l.ratios = append(l.ratios, nil) // of other states
-				continue
+			if counted && n != stored(sp) {
+				own = nil // no ratio
 			}
 			l.ratios = append(l.ratios, ratios(sp, own, corpusCPU))
 		}
-		l.cells = []string{c.name()}
+		l.cells = append(l.cells, middleTime(sp, cpuTime))
 		if counted {
-			l.cells = append(l.cells, strings.Join(counts, "; "))
+			l.cells = slices.Insert(l.cells, 0, strings.Join(counts, "; "))
 		}
-		l.cells = slices.Concat(l.cells, times, []string{tookCPU(sp)})
-		lines = append(lines, l)
-	}
-	grid.Lines = systemLines(lines)
+		return l
+	})
 	return grid
 }
 
 // systemSpeedups compares several workers with one, by the clock.
 func systemSpeedups(ms []Measurement, workers int) Grid {
-	grid := Grid{Caption: fmt.Sprintf("How many times as fast by the clock %d workers are as one",
-		workers), Header: []string{"", "one, model", "one, pml", "ratio, model", "ratio, pml"}}
-	var lines []systemLine
-	for _, c := range systemChecks(ms) {
-		l := systemLine{cells: []string{c.name()}}
-		for _, language := range systemLanguages {
-			one := ownRuns(ms, c, language, 1)
-			took, ok := medianTime(one, wallTime)
-			if !ok {
-				l.cells = append(l.cells, "–")
-			} else {
-				l.cells = append(l.cells, duration(took))
+	return Grid{Caption: fmt.Sprintf("How many times as fast by the clock %d workers are as one",
+		workers), Header: []string{"", "one, model", "one, pml", "ratio, model", "ratio, pml"},
+		Lines: systemLines(ms, func(c checkedRow) (l systemLine) {
+			for _, language := range systemLanguages {
+				one := ownRuns(ms, c, language, 1)
+				l.cells = append(l.cells, middleTime(one, wallTime))
+				l.ratios = append(l.ratios,
+					ratios(one, ownRuns(ms, c, language, workers), corpusWall))
 			}
-			l.ratios = append(l.ratios, ratios(one, ownRuns(ms, c, language, workers), corpusWall))
-		}
-		lines = append(lines, l)
-	}
-	grid.Lines = systemLines(lines)
-	return grid
-}
-
-// systemCheck is a row, with a property or none.
-type systemCheck struct{ row, check string }
-
-func (c systemCheck) name() string {
-	name := strings.TrimPrefix(c.row, systemPrefix)
-	if c.check != "" {
-		name += ", " + c.check
-	}
-	return name
-}
-
-func systemChecks(ms []Measurement) []systemCheck {
-	var checks []systemCheck
-	for i := range ms {
-		c := systemCheck{ms[i].row(), ms[i].Config.Map()["ltl"]}
-		if !slices.Contains(checks, c) {
-			checks = append(checks, c)
-		}
-	}
-	return checks
-}
-
-// tookCPU formats the median of the processor time, or a dash.
-func tookCPU(c []Measurement) string {
-	d, ok := medianTime(c, func(m *Measurement) time.Duration { return m.CPU })
-	if !ok {
-		return "–"
-	}
-	return duration(d)
+			return l
+		})}
 }

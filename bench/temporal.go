@@ -13,8 +13,8 @@ import (
 	"cpor/examples/promela/corpus"
 )
 
-// acceptance is SPIN as people check temporal properties: with its own reduction.
-const acceptance = "acceptance"
+// acceptanceConfig is SPIN as people check temporal properties: with its own reduction.
+var acceptanceConfig = benchmarks.Params{{Name: "mode", Value: "acceptance"}}
 
 // temporalConfig tells the runs that check a property from the others.
 func temporalConfig(property string, rest benchmarks.Params) benchmarks.Params {
@@ -45,15 +45,13 @@ func runTemporalRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, ro
 		return err
 	}
 	property := strings.TrimPrefix(r.Check, "ltl ")
-	var v *verifier
-	out := s.Do(ctx, r.Name()+", SPIN, compiling", 3*time.Second,
-		func(ctx context.Context) Outcome {
-			var err error
-			if v, _, err = sp.compile(ctx, r.Model, text, ps, nil, nil); err != nil {
-				return Outcome{Status: Failed, Reason: err.Error()}
+	v, out := ready(ctx, s, r.Name()+", SPIN", 3*time.Second,
+		func(ctx context.Context) (*verifier, error) {
+			v, _, err := sp.compile(ctx, r.Model, text, ps, nil, nil)
+			if err == nil {
+				v.search(property, r.Violated)
 			}
-			v.check, v.errors = []string{"-a", "-N", property}, r.Violated
-			return within(ctx, s.Limit, v.calibrate)
+			return v, err
 		})
 	if out.Status == Interrupted {
 		return nil
@@ -62,41 +60,37 @@ func runTemporalRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, ro
 		return fmt.Errorf("SPIN: %s", out.Reason)
 	}
 	own := func(workers int) contender {
-		return contender{tool: "cpor",
-			config: temporalConfig(property, config("transparent", workers)),
-			run: func(ctx context.Context) Outcome {
-				return s.runner.Run(ctx, Request{Model: file, Params: ps, Mode: temporalMode(),
-					POR: "transparent", Workers: workers, MaxMemory: s.MaxMemory, Limit: s.Limit,
-					Flags: []string{"-ltl", property}, Violated: r.Violated})
-			}}
+		return cporContender(s, temporalConfig(property, config("transparent", workers)), false,
+			Request{Model: file, Params: ps, Mode: temporalMode(), POR: "transparent",
+				Workers: workers, Flags: []string{"-ltl", property}, Violated: r.Violated})
 	}
-	all := []contender{own(1), {tool: "spin",
-		config: temporalConfig(property, benchmarks.Params{{Name: "mode", Value: acceptance}}),
-		run:    func(ctx context.Context) Outcome { return within(ctx, s.Limit, v.run) }}}
+	all := []contender{own(1), panContender(s, temporalConfig(property, acceptanceConfig), false, v)}
 	if s.Workers > 1 {
 		all = append(all, own(s.Workers))
 	}
 	s.Plan(rounds*len(all), time.Duration(rounds*len(all))*time.Second)
-	for round := 1; round <= rounds; round++ {
-		for i := range all {
-			c := &all[(i+round-1)%len(all)]
-			label := fmt.Sprintf("%s, %s %s, round %d", r.Name(), c.tool, c.config, round)
-			out := s.Do(ctx, label, time.Second, c.run)
-			if out.Status == Interrupted {
-				return nil
-			}
-			s.Record(Measurement{Benchmark: r.Model, Params: ps, Tool: c.tool, Config: c.config,
-				Round: round, Outcome: out})
-			if out.Status != Done {
-				s.Note("peers, %s: %s", label, out.Reason)
-			}
-		}
-	}
+	takeTurns(ctx, s, all, rounds, r.Model, ps, r.Name(), time.Second,
+		func(string, *contender, *Outcome) {})
 	return nil
 }
 
 // isTemporal tells the runs that check a temporal property from the others.
 func isTemporal(m *Measurement) bool { return m.Config.Map()["ltl"] != "" }
+
+// checkedRow is a row with the property that was checked, "" if there was none.
+type checkedRow struct{ row, property string }
+
+// checkedRows returns the rows that were measured with their properties, in that order.
+func checkedRows(ms []Measurement) []checkedRow {
+	var rows []checkedRow
+	for i := range ms {
+		c := checkedRow{ms[i].row(), ms[i].Config.Map()["ltl"]}
+		if !slices.Contains(rows, c) {
+			rows = append(rows, c)
+		}
+	}
+	return rows
+}
 
 // reportTemporal compares the checks of temporal properties.
 func reportTemporal(ms []Measurement) []Section {
@@ -114,14 +108,6 @@ func reportTemporal(ms []Measurement) []Section {
 				"several workers.",
 		},
 	}
-	type check struct{ row, property string }
-	var checks []check
-	for i := range ms {
-		c := check{ms[i].row(), ms[i].Config.Map()["ltl"]}
-		if !slices.Contains(checks, c) {
-			checks = append(checks, c)
-		}
-	}
 	most := slices.Max(append(workerCounts(ms), 1))
 	grid := Grid{Header: []string{"", "states", "SPIN's", "cpor", "SPIN", "ratio"}}
 	if most > 1 {
@@ -133,32 +119,15 @@ func reportTemporal(ms []Measurement) []Section {
 	}
 	var lines []line
 	var ratio []float64
-	for _, c := range checks {
+	for _, c := range checkedRows(ms) {
 		of := func(tool string, rest benchmarks.Params) []Measurement {
 			return cell(ms, c.row, tool, temporalConfig(c.property, rest).String())
 		}
 		own := of("cpor", config("transparent", 1))
-		sp := of("spin", benchmarks.Params{{Name: "mode", Value: acceptance}})
-		took := func(c []Measurement) string {
-			d, ok := medianTime(c, func(m *Measurement) time.Duration { return m.CPU })
-			if !ok {
-				return "–"
-			}
-			return duration(d)
-		}
-		states := func(c []Measurement) string {
-			var xs []float64
-			for i := range c {
-				if c[i].Status == Done {
-					xs = append(xs, float64(c[i].States))
-				}
-			}
-			return count(uint64(median(xs)))
-		}
+		sp := of("spin", acceptanceConfig)
 		rs := ratios(sp, own, corpusCPU)
-		l := line{Line{Cells: []string{c.row + ", " + c.property, states(own), states(sp),
-			took(own),
-			took(sp), middle(rs)}}, median(rs)}
+		l := line{Line{Cells: []string{c.row + ", " + c.property, stored(own), stored(sp),
+			middleTime(own, cpuTime), middleTime(sp, cpuTime), middle(rs)}}, median(rs)}
 		if most > 1 {
 			l.Cells = append(l.Cells, middle(ratios(sp, of("cpor", config("transparent", most)),
 				corpusWall)))

@@ -1,20 +1,10 @@
 package benchmarks
 
 import (
-	"embed"
-	"encoding/csv"
-	"fmt"
-	"path"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 )
-
-// systemFS holds systems/NAME.model and systems/NAME.pml: known algorithms and puzzles in both
-// languages, with the same steps, and the table of their runs.
-//
-//go:embed systems/*.model systems/*.pml systems/runs.csv
-var systemFS embed.FS
 
 // SystemRun is one check of a system that exists in both languages, with the known answer. The
 // header of systems/runs.csv names the columns.
@@ -44,60 +34,32 @@ func (r *SystemRun) Name() string {
 }
 
 // SystemRuns returns the runs in the order of the table.
-func SystemRuns() []SystemRun { return append([]SystemRun(nil), systemRuns()...) }
+func SystemRuns() []SystemRun { return slices.Clone(systemRuns()) }
 
 // SystemNames returns the names of the systems in alphabetical order.
 func SystemNames() []string {
 	var names []string
 	for _, r := range systemRuns() {
-		if len(names) == 0 || names[len(names)-1] != r.System {
-			names = append(names, r.System)
-		}
+		names = append(names, r.System)
 	}
-	return names
+	return slices.Compact(names)
 }
 
-// SystemModel returns the text of a system in cpor's language. The error wraps fs.ErrNotExist if
-// there is no system of that name.
-func SystemModel(name string) ([]byte, error) { return readSystem(name, ".model") }
-
-// SystemPromela returns the text of a system in Promela. The error wraps fs.ErrNotExist if there
-// is no system of that name.
-func SystemPromela(name string) ([]byte, error) { return readSystem(name, ".pml") }
-
-func readSystem(name, ending string) ([]byte, error) {
-	b, err := systemFS.ReadFile("systems/" + path.Base(name) + ending)
-	if err != nil {
-		return nil, fmt.Errorf("system %q: %w", name, err)
-	}
-	return b, nil
+// System returns the text of a system in the language with this ending, model or pml. The error
+// wraps fs.ErrNotExist if there is none.
+func System(name, ending string) ([]byte, error) {
+	return read(name, "systems/"+name+"."+ending)
 }
 
-// The table is part of the program, so reading a malformed one panics; a test reads it.
 var systemRuns = sync.OnceValue(func() []SystemRun {
-	const file = "systems/runs.csv"
-	b, err := systemFS.ReadFile(file)
-	if err != nil {
-		panic(err)
-	}
-	lines, err := csv.NewReader(strings.NewReader(string(b))).ReadAll()
-	if err != nil {
-		panic(file + ": " + err.Error())
-	}
 	var runs []SystemRun
-	for _, l := range lines[1:] {
-		r := SystemRun{System: l[0], Check: l[2], Violated: l[7] == "violated",
-			Measured: l[8] == "measured", Note: l[9]}
-		if r.Params, err = ParseParams(l[1]); err != nil {
-			panic(file + ": " + err.Error())
-		}
-		for k, to := range []*uint64{&r.States, &r.Promela, &r.Transitions, &r.Errors} {
-			if r.Check != "" {
-				continue
-			}
-			if *to, err = strconv.ParseUint(l[3+k], 10, 64); err != nil {
-				panic(file + ": " + err.Error())
-			}
+	for _, l := range records("systems/runs.csv") {
+		r := SystemRun{System: l.text("system"), Params: l.params(), Check: l.text("check"),
+			Violated: l.text("verdict") == "violated", Measured: l.text("use") == "measured",
+			Note: l.text("note")}
+		if r.Check == "" {
+			r.States, r.Promela = l.num("states"), l.num("promela")
+			r.Transitions, r.Errors = l.num("transitions"), l.num("errors")
 		}
 		runs = append(runs, r)
 	}

@@ -46,11 +46,11 @@ func TestSystemFiles(t *testing.T) {
 		seen[r.Name()] = true
 		small[r.System] = small[r.System] || r.Check == "" && r.States <= fewStates
 		measured[r.System] = measured[r.System] || r.Check == "" && r.Measured
-		model, err := benchmarks.SystemModel(r.System)
+		model, err := benchmarks.System(r.System, "model")
 		if err != nil {
 			t.Error(err)
 		}
-		twin, err := benchmarks.SystemPromela(r.System)
+		twin, err := benchmarks.System(r.System, "pml")
 		if err != nil {
 			t.Error(err)
 		}
@@ -70,7 +70,7 @@ func TestSystemFiles(t *testing.T) {
 		}
 	}
 	for _, n := range []string{"nosuch", "", "../robots"} {
-		if _, err := benchmarks.SystemModel(n); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := benchmarks.System(n, "model"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%q: %v", n, err)
 		}
 	}
