@@ -38,7 +38,8 @@ import (
 // FS holds the models (NAME.model), their twins (promela/NAME.pml, murphi/NAME.m), the figures
 // (data/*.csv), and the systems (systems/NAME.model, systems/NAME.pml, systems/runs.csv).
 //
-//go:embed *.model promela/*.pml murphi/*.m data/*.csv systems/*.model systems/*.pml systems/*.csv
+//go:embed *.model promela/*.pml murphi/*.m data/*.csv
+//go:embed systems/*.model systems/*.pml systems/*.csv
 var FS embed.FS
 
 // names lists the models in the order of the paper's table.
