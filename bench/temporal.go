@@ -64,7 +64,8 @@ func runTemporalRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, ro
 			Request{Model: file, Params: ps, Mode: temporalMode(), POR: "transparent",
 				Workers: workers, Flags: []string{"-ltl", property}, Violated: r.Violated})
 	}
-	all := []contender{own(1), panContender(s, temporalConfig(property, acceptanceConfig), false, v)}
+	all := []contender{own(1),
+		panContender(s, temporalConfig(property, acceptanceConfig), false, v)}
 	if s.Workers > 1 {
 		all = append(all, own(s.Workers))
 	}

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cpor/testkit/sample"
 )
 
-// TestTags holds the parts of cpor that a tag selects to what they are for: to be compiled soon.
-// Each has a command that works, and refuses the others with a reason.
+// TestTags checks that the parts of cpor that a tag selects depend on little, so that they compile
+// quickly. Each has a command that works, and refuses the others with a reason.
 func TestTags(t *testing.T) {
 	const web, ssa, wasm, plot, mcp = "net/http", "golang.org/x/tools/go/ssa",
 		"github.com/tetratelabs/wazero", "gonum.org/v1/plot",
@@ -34,9 +36,7 @@ func TestTags(t *testing.T) {
 			}
 		})
 	}
-	if testing.Short() {
-		t.Skip("the parts take long to link")
-	}
+	sample.Skip(t) // the parts take long to link
 	for _, test := range []struct{ tag, args, want string }{
 		{"models", "run -q ../../docs/tutorial/peterson.model", ""},
 		{"models", "test .", "cpor test: this cpor was built with -tags models, without"},
