@@ -3,11 +3,15 @@ package machine_test
 import (
 	"cmp"
 	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cpor/testkit/sample"
 
 	"cpor/engine/lockset"
+	"cpor/engine/search/validate"
 	"cpor/frontend/model"
 	"cpor/system"
 	"cpor/testkit/oracle"
@@ -94,4 +98,125 @@ func TestRemember(t *testing.T) {
 		t.Errorf("%d of %d models were compared, with %d states", compared, n, states)
 	}
 	t.Logf("%d of %d models, %d states", compared, n, states)
+}
+
+// choosing are models whose threads choose among alternatives that may block: which of them are
+// enabled differs from thread to thread, and from state to state. The second one asks for timeout().
+var choosing = []string{`var g, h int8
+thread T(k int8) {
+	for {
+		atomic {
+			var x = int8(choose(0, 2))
+			await(x != g && (x != 1 || h == k))
+			g = x
+			if x == 1 { h = 1 - k }
+		}
+	}
+}
+init { go T(0); go T(1) }
+`, `var g int8
+thread T(k int8) {
+	for {
+		atomic {
+			var x = int8(choose(0, 2))
+			await(x == 2 && timeout() || x != 2 && g != k)
+			g = x
+		}
+	}
+}
+init { go T(0); go T(1) }
+`}
+
+// TestHistory holds that a step does not depend on what its machine did before: machines that take
+// many steps, of whole states and of pieces, do what new ones do.
+func TestHistory(t *testing.T) {
+	n := sample.Of(50, 100, 2000)
+	steps := 0
+	for seed := range n {
+		text := compiledModel(uint64(seed))
+		if seed < len(choosing) {
+			text = choosing[seed]
+		}
+		m, err := model.Parse("generated.model", text, model.Options{})
+		if err != nil {
+			if seed < len(choosing) {
+				t.Fatal(err)
+			}
+			continue
+		}
+		sys := m.System()
+		h := history{sys: sys, old: sys.NewMachine(), parts: sys.NewMachine(),
+			states: slices.Clone(sys.Initial()), rand: rand.New(rand.NewPCG(uint64(seed), 0))}
+		h.old.Track(true)
+		h.parts.Track(true)
+		for range 80 {
+			if err := h.check(h.states[h.rand.IntN(len(h.states))]); err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, text)
+			}
+		}
+		steps += h.steps
+	}
+	t.Logf("%d steps", steps)
+	if steps < 40*n {
+		t.Errorf("only %d steps are compared", steps)
+	}
+}
+
+type history struct {
+	sys        system.System
+	old, parts system.Machine
+	states     []system.State
+	rand       *rand.Rand
+	steps      int
+}
+
+// check compares the steps of a thread of a state.
+func (h *history) check(s system.State) error {
+	h.old.Load(s)
+	t := h.rand.IntN(h.old.NumThreads())
+	for alt, more := uint64(0), true; more; h.steps++ {
+		fresh := h.sys.NewMachine()
+		fresh.Track(true)
+		fresh.Load(s)
+		pieces := fresh.Capabilities().Pieces
+		local := pieces.Local(t, nil)
+		want := fresh.Step(t, alt)
+		same := func(m system.Machine, got system.Outcome) error {
+			if !validate.Same(got, want) || got.Next != want.Next ||
+				!validate.SameAccesses(m.Accesses(), fresh.Accesses()) {
+				return fmt.Errorf("%s, alternative %d: %+v with %v, and %+v with %v by a new "+
+					"machine", m.ThreadName(t), alt, got, m.Accesses(), want, fresh.Accesses())
+			}
+			return nil
+		}
+		if h.rand.IntN(4) == 0 {
+			h.old.Track(false)
+			h.old.Load(s)
+			h.old.Step(t, alt)
+			h.old.Track(true)
+		}
+		h.old.Load(s)
+		if err := same(h.old, h.old.Step(t, alt)); err != nil {
+			return err
+		}
+		end := fresh.Encode(nil)
+		if !slices.Equal(end, h.old.Encode(nil)) {
+			return fmt.Errorf("%s leads to another state than by a new machine", h.old.ThreadName(t))
+		}
+		if pieces.Whole() == "" {
+			fresh := h.sys.NewMachine()
+			fresh.Load(s)
+			h.parts.Load(h.sys.Initial()[0])
+			got := h.parts.Capabilities().Pieces.StepOn(t, alt, local,
+				fresh.Capabilities().Pieces.Value)
+			if err := same(h.parts, got); err != nil {
+				return fmt.Errorf("on pieces: %w", err)
+			}
+		}
+		if want.Kind == system.Moved && len(h.states) < 50 {
+			h.states = append(h.states, end)
+		}
+		alt, more = want.Next, want.Next != 0
+	}
+	return nil
 }

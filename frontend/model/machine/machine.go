@@ -447,7 +447,7 @@ func (x *tried) holds(m *Machine, t int) bool {
 func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 	x := &m.tried
 	// A try also learns what a step on pieces asks for, and whether a step asks timeout().
-	if alt == 0 || m.ask != nil || pt.Timeout || !x.holds(m, t) {
+	if m.ask != nil || pt.Timeout || !x.holds(m, t) {
 		m.try(t, pt)
 	}
 	addReads := func() {
