@@ -110,11 +110,16 @@ func (b *Builder) makeAccess() *wasm.Func {
 	f.Get(flags)
 	f.Op(wasm.I64Or)
 	f.Mem(wasm.I64Store, 0)
+	b.added(f)
+	return f
+}
+
+// added makes the access at To one of the step.
+func (b *Builder) added(f *wasm.Func) {
 	f.GetGlobal(b.To)
 	f.I32(accessBytes)
 	f.Op(wasm.I32Add)
 	f.SetGlobal(b.To)
-	return f
 }
 
 // room returns from the function if there is no room for one more access.
@@ -166,29 +171,15 @@ func (b *Builder) makeAnother() *wasm.Func {
 	f := b.Func([]wasm.Type{wasm.I32, wasm.I32}, nil)
 	const from, end = wasm.Local(0), wasm.Local(1)
 	b.Begin(f)
-	copied := f.Block()
-	next := f.Loop()
-	f.Get(from)
-	f.Get(end)
-	f.Op(wasm.I32GeU)
-	f.BrIf(copied)
-	b.room(f)
-	f.GetGlobal(b.To)
-	f.Get(from)
-	f.Mem(wasm.I64Load, 0)
-	f.Mem(wasm.I64Store, 0)
-	for _, move := range []struct{ get, set func() }{
-		{func() { f.Get(from) }, func() { f.Set(from) }},
-		{func() { f.GetGlobal(b.To) }, func() { f.SetGlobal(b.To) }},
-	} {
-		move.get()
-		f.I32(accessBytes)
-		f.Op(wasm.I32Add)
-		move.set()
-	}
-	f.Br(next)
-	f.End()
-	f.End()
+	until(f, from, func() { f.Get(end) }, func() {
+		b.room(f)
+		f.GetGlobal(b.To)
+		f.Get(from)
+		f.Mem(wasm.I64Load, 0)
+		f.Mem(wasm.I64Store, 0)
+		b.added(f)
+		addTo(f, from, accessBytes)
+	})
 	return f
 }
 
@@ -205,46 +196,43 @@ func (b *Builder) Join(f *wasm.Func, outcome wasm.Local) {
 func (b *Builder) makeJoin() *wasm.Func {
 	f := b.Func([]wasm.Type{wasm.I32}, nil)
 	const at = wasm.Local(0)
-	each := func(end func(), do func()) {
-		done := f.Block()
-		next := f.Loop()
-		f.Get(at)
-		end()
-		f.Op(wasm.I32GeU)
-		f.BrIf(done)
-		do()
-		f.Br(next)
-		f.End()
-		f.End()
-	}
-	each(func() { f.GetGlobal(b.Next) }, func() {
+	until(f, at, func() { f.GetGlobal(b.Next) }, func() {
 		f.Get(at)
 		b.told(f)
 		f.Mem(wasm.I64Store, header+atAccess)
+		addTo(f, at, header)
 		f.Get(at)
-		f.I32(header)
-		f.Op(wasm.I32Add)
-		f.Get(at)
-		f.Mem(wasm.I32Load, header+atWords)
+		b.Words(f, at)
 		f.I32(3)
 		f.Op(wasm.I32Shl, wasm.I32Add)
 		f.Set(at)
 	})
-	f.GetGlobal(b.From)
-	f.Set(at)
-	each(func() { f.GetGlobal(b.To) }, func() {
+	b.each(f, at, func() {
 		f.Get(at)
 		f.Get(at)
 		f.Mem(wasm.I64Load, 0)
 		f.I64(writeBit | (writeBit - 1))
 		f.Op(wasm.I64And)
 		f.Mem(wasm.I64Store, 0)
-		f.Get(at)
-		f.I32(accessBytes)
-		f.Op(wasm.I32Add)
-		f.Set(at)
 	})
 	return f
+}
+
+// each does something for each access of the step, whose address it sets a local to.
+func (b *Builder) each(f *wasm.Func, at wasm.Local, do func()) {
+	f.GetGlobal(b.From)
+	f.Set(at)
+	until(f, at, func() { f.GetGlobal(b.To) }, func() {
+		do()
+		addTo(f, at, accessBytes)
+	})
+}
+
+// Wrote makes the first access of the step a write.
+func (b *Builder) Wrote(f *wasm.Func) {
+	f.GetGlobal(b.From)
+	f.I32(1)
+	f.Mem(wasm.I32Store8, 4)
 }
 
 // Looked makes ordinary reads of the step's writes: it is blocked.
@@ -261,32 +249,19 @@ func (b *Builder) Looked(f *wasm.Func) {
 func (b *Builder) makeLooked() *wasm.Func {
 	f := b.Func(nil, nil)
 	at := f.Local(wasm.I32)
-	f.GetGlobal(b.From)
-	f.Set(at)
-	done := f.Block()
-	next := f.Loop()
-	f.Get(at)
-	f.GetGlobal(b.To)
-	f.Op(wasm.I32GeU)
-	f.BrIf(done)
-	f.Get(at)
-	f.Mem(wasm.I64Load, 0)
-	f.I64(writeBit)
-	f.Op(wasm.I64And)
-	f.I64(0)
-	f.Op(wasm.I64Ne)
-	f.If()
-	f.Get(at)
-	f.I32(0)
-	f.Mem(wasm.I32Store, 4)
-	f.End()
-	f.Get(at)
-	f.I32(accessBytes)
-	f.Op(wasm.I32Add)
-	f.Set(at)
-	f.Br(next)
-	f.End()
-	f.End()
+	b.each(f, at, func() {
+		f.Get(at)
+		f.Mem(wasm.I64Load, 0)
+		f.I64(writeBit)
+		f.Op(wasm.I64And)
+		f.I64(0)
+		f.Op(wasm.I64Ne)
+		f.If()
+		f.Get(at)
+		f.I32(0)
+		f.Mem(wasm.I32Store, 4)
+		f.End()
+	})
 	return f
 }
 

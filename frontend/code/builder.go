@@ -404,22 +404,34 @@ func (b *Builder) Tell(f *wasm.Func, note func()) {
 
 // Multiply has each note from an address, which it changes, to another one count so many times.
 func (b *Builder) Multiply(f *wasm.Func, from, to, times wasm.Local) {
+	until(f, from, func() { f.Get(to) }, func() {
+		f.Get(from)
+		f.Get(times)
+		f.Mem(wasm.I32Store, 4)
+		addTo(f, from, 8)
+	})
+}
+
+// until does something, which changes an address, until that has reached the end.
+func until(f *wasm.Func, at wasm.Local, end, do func()) {
 	done := f.Block()
-	loop := f.Loop()
-	f.Get(from)
-	f.Get(to)
+	next := f.Loop()
+	f.Get(at)
+	end()
 	f.Op(wasm.I32GeU)
 	f.BrIf(done)
-	f.Get(from)
-	f.Get(times)
-	f.Mem(wasm.I32Store, 4)
-	f.Get(from)
-	f.I32(8)
+	do()
+	f.Br(next)
+	f.End()
+	f.End()
+}
+
+// addTo adds to an address.
+func addTo(f *wasm.Func, at wasm.Local, n int32) {
+	f.Get(at)
+	f.I32(n)
 	f.Op(wasm.I32Add)
-	f.Set(from)
-	f.Br(loop)
-	f.End()
-	f.End()
+	f.Set(at)
 }
 
 // Table puts numbers into the memory and returns the address of the first.

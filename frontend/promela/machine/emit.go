@@ -41,9 +41,8 @@ type emitter struct {
 	branch              *wasm.Func
 
 	// Of code that tells accesses: whether an atomic sequence continues behind an option that has
-	// been found, and behind a choice; and see readyFrom.
+	// been found, and behind a choice; and see readyTable.
 	follows, chained wasm.Global
-	ready            map[*proctype]map[*edge]int
 	readies          map[*proctype]int
 }
 
@@ -79,7 +78,7 @@ func emit(s *System, accesses bool) *code.Program {
 		Builder: code.NewBuilder(), sys: s, edges: map[*edge]int32{}, accept: map[*edge]int32{},
 		inits: map[*proctype]*wasm.Func{},
 		left:  map[*state]bool{}, tables: map[*scalar]int{},
-		ready: map[*proctype]map[*edge]int{}, readies: map[*proctype]int{},
+		readies: map[*proctype]int{},
 	}
 	e.Accesses = accesses
 	e.follows, e.chained = e.Global(0), e.Global(0)

@@ -134,9 +134,7 @@ func (x *fn) leaves(y *edge) {
 		return
 	}
 	if x.first { // its first access is that one
-		x.GetGlobal(x.e.From)
-		x.I32(1)
-		x.Mem(wasm.I32Store8, 4)
+		x.e.Wrote(x.Func)
 	} else {
 		x.touchOf(self, x.e.sys.locControl(0), writeFlags)
 	}
@@ -148,49 +146,30 @@ func (x *fn) leaves(y *edge) {
 		ready()
 		return
 	}
-	from := x.e.readyFrom(x.p)[y]
-	if from == readyAndNot {
-		x.Get(fb)
-		x.Mem(wasm.I32Load16U, pcShift/8)
-		x.I32(2)
-		x.Op(wasm.I32Shl)
-		x.Mem(wasm.I32Load, x.e.readies[x.p])
-		x.If()
-		ready()
-		x.End()
-	} else if from == isReady {
-		ready()
-	}
+	x.Get(fb)
+	x.Mem(wasm.I32Load16U, pcShift/8)
+	x.I32(2)
+	x.Op(wasm.I32Shl)
+	x.Mem(wasm.I32Load, x.e.readyTable(x.p))
+	x.If()
+	ready()
+	x.End()
 }
 
-const (
-	isReady = 1 << iota
-	isNotReady
-	readyAndNot = isReady | isNotReady
-)
-
-// readyFrom returns for the edges of a process type whether the process can receive by rendezvous
-// in the states that they are in.
-func (e *emitter) readyFrom(p *proctype) map[*edge]int {
-	if e.ready[p] != nil {
-		return e.ready[p]
+// readyTable says for the control states of a process type whether the process can receive by
+// rendezvous there.
+func (e *emitter) readyTable(p *proctype) int {
+	if at, ok := e.readies[p]; ok {
+		return at
 	}
-	all := map[*edge]int{}
 	table := make([]int32, len(p.states))
 	for i := range p.states {
-		s, is := &p.states[i], isNotReady
-		if s.ready {
-			is, table[i] = isReady, 1
-		}
-		for _, y := range s.edges {
-			all[y] |= is
-		}
-		for _, y := range s.escapes {
-			all[y.e] |= is
+		if p.states[i].ready {
+			table[i] = 1
 		}
 	}
-	e.ready[p], e.readies[p] = all, e.Table(table)
-	return all
+	e.readies[p] = e.Table(table)
+	return e.readies[p]
 }
 
 // continues notes that an option is found behind which an atomic sequence continues.
@@ -320,8 +299,8 @@ func (x *fn) takeEach(s *state, take func(y *edge)) {
 	}
 }
 
-// notReceived evaluates the channel of an edge that is no receive of a rendezvous, as the machine
-// does before it compares.
+// notReceived evaluates the channel of an edge that is not a receive of a rendezvous, as the
+// machine does before it compares.
 func (x *fn) notReceived(y *edge) {
 	if l, ok := y.src.Ch.(*program.Load); ok && y.kind == program.Recv {
 		if _, is := fixed(l.Place); !is {
