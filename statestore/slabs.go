@@ -60,10 +60,11 @@ func nextLines(phase float64, lines uint64) int {
 	if lines < doubling {
 		return 2 * int(lines)
 	}
-	factor, lg := growth, 0.32192809488736235 // its binary logarithm
+	factor := growth
 	if lines < halving {
-		factor, lg = 1.5, 0.5849625007211562
+		factor = 1.5
 	}
+	lg := math.Log2(factor)
 	j := math.Floor(math.Log2(float64(lines))/lg-phase) + 1
 	n := int(math.Exp2((j + phase) * lg))
 	// Never less than half a step, which the rounding of block sizes can cause.

@@ -36,7 +36,7 @@ type Expander struct {
 	reached  []statestore.Ref
 	inside   []bool // by thread: it belongs to the closure that is being computed
 	best     []bool // likewise, of the best one so far
-	tried    []bool // likewise: its closure has been computed
+	tried    []bool // likewise: its closure is no smaller than the best one
 	work     []int
 	end      system.State
 
@@ -261,7 +261,7 @@ func (x *Expander) closure() bool {
 				cost = least
 			}
 		}
-		x.tried[seed] = !x.lazy // package auto weighs sets by the questions of whole closures
+		x.tried[seed] = !x.lazy // the weights of package auto are for whole closures
 		if cost < least {
 			least = cost
 			x.best, x.inside = x.inside, x.best

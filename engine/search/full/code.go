@@ -37,22 +37,19 @@ type code struct {
 	forced  bool // for tests: nothing else is used
 	used    *atomic.Uint64
 
-	// Before there is code: what it takes to expand one state in sampling, and whether it is time
-	// to compile.
-	states      uint
-	sampled     time.Duration
-	transitions uint64
-	saved       time.Duration // a transition by code would have saved that, in the last window
-	due         bool
+	// Before there is code:
+	states uint          // that were expanded
+	saved  time.Duration // a transition by code would have saved that, in the last window
+	due    bool          // it is time to compile
 
 	now       way
 	left      int  // the states that are still expanded this way
 	measuring bool // how long they take is measured
 	window    int  // the number of these states among those of a measurement
 	cost      [ways]float64
-	stay      int // how many states one measurement decides about
-	steps     uint64
-	spent     time.Duration
+	stay      int           // how many states one measurement decides about
+	steps     uint64        // in the window that is measured
+	spent     time.Duration // on them
 }
 
 const (
@@ -126,18 +123,17 @@ func (c *code) measured() bool {
 
 // took notes how long a state with so many transitions took; all is how many there were.
 func (c *code) took(d time.Duration, transitions, all uint64) {
-	if c.code != nil {
-		c.spent += d
-		c.steps += transitions
-		return
+	if c.code == nil {
+		d = min(d, longestState+time.Duration(transitions)*longest)
 	}
-	c.sampled += min(d, longestState+time.Duration(transitions)*longest)
-	if c.transitions += transitions; c.transitions >= window {
-		saved := c.sampled/time.Duration(c.transitions) - coded
+	c.spent += d
+	c.steps += transitions
+	if c.code == nil && c.steps >= window {
+		saved := c.spent/time.Duration(c.steps) - coded
 		if saved, c.saved = min(saved, c.saved), saved; saved > 0 {
 			c.due = c.due || all >= uint64(compiling/saved)
 		}
-		c.sampled, c.transitions = 0, 0
+		c.steps, c.spent = 0, 0
 	}
 }
 
