@@ -101,7 +101,7 @@ func TestRemember(t *testing.T) {
 }
 
 // choosing are models whose threads choose among alternatives that may block: which of them are
-// enabled differs from thread to thread, and from state to state. The second one asks for timeout().
+// enabled differs from thread to thread, and from state to state. The second one asks timeout().
 var choosing = []string{`var g, h int8
 thread T(k int8) {
 	for {
@@ -201,7 +201,8 @@ func (h *history) check(s system.State) error {
 		}
 		end := fresh.Encode(nil)
 		if !slices.Equal(end, h.old.Encode(nil)) {
-			return fmt.Errorf("%s leads to another state than by a new machine", h.old.ThreadName(t))
+			return fmt.Errorf("%s leads to another state than by a new machine",
+				h.old.ThreadName(t))
 		}
 		if pieces.Whole() == "" {
 			fresh := h.sys.NewMachine()
