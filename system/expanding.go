@@ -21,7 +21,7 @@ type Code struct {
 	Next func(x *Successor) bool
 	// Ahead is by thread how many steps Expand executes behind the first one, alone from its end,
 	// if that is the only alternative: what follows a step of the thread is then the next one. All
-	// are 0 at first. It is nil if the code does not tell accesses.
+	// are 0 at first. It is nil if the code does not record accesses.
 	Ahead []uint16
 }
 

@@ -140,8 +140,8 @@ func (b *Builder) Begin(f *wasm.Func) {
 	f.SetGlobal(b.From)
 }
 
-// Shared are the accesses that the alternatives of a step begin with: the address of the first one,
-// and that behind the last one.
+// Shared are the accesses that all alternatives of a step begin with: from the address of the first
+// one to that behind the last one.
 type Shared struct{ from, end wasm.Local }
 
 // Shared makes the locals.
@@ -183,8 +183,7 @@ func (b *Builder) makeAnother() *wasm.Func {
 	return f
 }
 
-// Join gives all outcomes from an address on, which is changed, the accesses of the step, which
-// become ordinary ones.
+// Join gives all outcomes from an address on the accesses of the step, which become ordinary ones.
 func (b *Builder) Join(f *wasm.Func, outcome wasm.Local) {
 	if b.join == nil {
 		b.join = b.makeJoin()
@@ -275,7 +274,7 @@ func (b *Builder) told(f *wasm.Func) {
 	f.Op(wasm.I64ExtendI32U, wasm.I64Or)
 }
 
-// mark is a point in what the code has told, to which it can go back.
+// mark is a point in what the code has recorded, to which it can go back.
 type mark struct{ next, note, access wasm.Local }
 
 func (b *Builder) newMark(f *wasm.Func) mark {

@@ -70,7 +70,7 @@ type Builder struct {
 	// Next, which stays; 0 means that there is no room.
 	Open *wasm.Func // (from, words i32) i32
 
-	// Accesses is set if the code tells what steps access. Those of the step that is being
+	// Accesses is set if the code records what steps access. Those of the step that is being
 	// executed are from From on, up to To.
 	Accesses bool
 	From, To wasm.Global
@@ -314,7 +314,7 @@ func (b *Builder) Close(f *wasm.Func, state, thread wasm.Local, alt func()) {
 	b.advance(f, state)
 }
 
-// Skip keeps an open outcome in memory as one that is not told.
+// Skip keeps an open outcome in memory as one that is not reported.
 func (b *Builder) Skip(f *wasm.Func, state wasm.Local) {
 	field(f, state, atKind)
 	f.I32(int32(skipped))

@@ -53,12 +53,12 @@ type code struct {
 }
 
 const (
-	// Code is compiled once it would have saved about what compiling takes, had the search gone
-	// from its beginning as it goes now. Small models end earlier, and where steps are found fast,
-	// code could save nothing. These are what compiling takes, and a transition by code.
+	// Code is compiled once it would have saved about what compiling takes, if each transition
+	// so far took as long as they do now. Small models end earlier, and where cached steps are
+	// found fast, code saves nothing. These are what compiling takes, and a transition by code.
 	compiling, coded = 10 * time.Millisecond, 100 * time.Nanosecond
-	// One state in sampling is measured, and two windows of so many transitions decide. Where a
-	// state took longer than possible, the process was interrupted.
+	// One state in sampling is measured, and two windows of so many transitions decide. If a
+	// state takes longer than this, the process was interrupted, and no more counts.
 	sampling, window      = 16, 256
 	longest, longestState = 4 * time.Microsecond, 16 * time.Microsecond
 	// A measurement expands windows of states in both ways, in turns. The best window of each

@@ -71,7 +71,7 @@ func benchmarkStates(b *testing.B, name string) (sys system.System, states []sys
 	return sys, states
 }
 
-// machineCode waits for the code of a machine that tells accesses.
+// machineCode waits for the code of a machine that records accesses.
 func machineCode(tb testing.TB, m system.Machine) *system.Code {
 	for {
 		code, gone := m.Capabilities().Expanding.Compiled(true)
@@ -85,7 +85,7 @@ func machineCode(tb testing.TB, m system.Machine) *system.Code {
 	}
 }
 
-// BenchmarkCompiledSteps measures machine code that tells accesses: the first step of each thread,
+// BenchmarkCompiledSteps measures machine code that records accesses: the first step of each thread,
 // and with ahead those that follow it, in the same states as BenchmarkTrackedSteps.
 func BenchmarkCompiledSteps(b *testing.B) {
 	for _, name := range []string{"robots", "indexer", "filesystem"} {

@@ -8,14 +8,14 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// Code that tells accesses notes them where the machine does, so what each instruction does to
+// Code that records accesses notes them where the machine does, so what each instruction does to
 // locations stands twice: in the machine, and in the emitter. Three kinds of transitions are left
 // to the machine. Where an alternative may block, each one reads what any of them touches. Where
 // properties look into a thread, they read what it writes. And where a message leaves a buffer of
 // several, the others move up in the state that the code writes ([Machine.Encode]), while a prefix
 // needs the locations that they had in the expanded state, as other threads do.
 
-// untracked reports whether code that tells accesses leaves the steps from a point to the machine.
+// untracked reports whether code with accesses leaves the steps from a point to the machine.
 func (e *emitter) untracked(pt *compile.Point) bool {
 	return pt.Retry || e.p.Observed && len(pt.Thread.Watched) > 0
 }

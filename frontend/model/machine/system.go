@@ -106,7 +106,7 @@ type System struct {
 	monitors   []system.Loc // those of monitors
 	peeks      []int        // by Peek, if not dynamic: the thread, -1 if there is none
 	code       code.Later
-	// codeAccesses tells accesses.
+	// codeAccesses records accesses.
 	codeAccesses code.Later
 
 	// Counters counts what was executed, see compile.Cover.

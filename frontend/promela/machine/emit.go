@@ -40,10 +40,10 @@ type emitter struct {
 	later               func(gather0 int32) // completes emitViaList's function
 	branch              *wasm.Func
 
-	// Of code that tells accesses: whether an atomic sequence continues behind an option that has
-	// been found, and behind a choice; and see readyTable.
+	// Only in code that records accesses: whether an atomic sequence continues behind an option
+	// that has been found, and behind a choice.
 	follows, chained wasm.Global
-	readies          map[*proctype]int
+	readies          map[*proctype]int // see readyTable
 }
 
 // What functions of one step pass to each other in memory.
@@ -63,8 +63,7 @@ const (
 // beyond is what the emitter panics with at a construct that it does not know.
 type beyond struct{}
 
-// emit returns the system as a module, which tells accesses or not; nil if it is nothing that code
-// can execute.
+// emit returns the system as a module that records accesses or not, nil if code cannot execute it.
 func emit(s *System, accesses bool) *code.Program {
 	p := s.prog
 	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesEnabled ||
@@ -629,8 +628,8 @@ func (x *fn) binary(y *program.Binary) {
 	x.Op(op)
 }
 
-// remote pushes what f does of another process, whose address and number it is given; 0 if there is
-// no such process. exists notes what is read if there is any with the number.
+// remote pushes what f pushes of another process, from its address and its number; 0 if there is no
+// such process. exists notes what is read once there is any process with that number.
 func (x *fn) remote(p *program.Proc, pid program.Expr, exists func(who wasm.Local),
 	f func(at, who wasm.Local)) {
 	at := x.temp()

@@ -8,7 +8,7 @@ import (
 	"cpor/testkit/sabotage"
 )
 
-// Code that tells accesses notes them where the machine does, so what each construct does to
+// Code that records accesses notes them where the machine does, so what each construct does to
 // locations stands twice: in the machine, and in the emitter. What the emitter evaluates a second
 // time for an option that it takes is noted once, when the option is found.
 //
@@ -19,8 +19,8 @@ import (
 //
 // A step that creates a process is left to the machine.
 
-// tells reports whether what is being emitted notes accesses.
-func (x *fn) tells() bool { return x.e.Accesses && x.quiet == 0 }
+// records reports whether what is being emitted notes accesses.
+func (x *fn) records() bool { return x.e.Accesses && x.quiet == 0 }
 
 // quietly does f without noting accesses, which have been noted.
 func (x *fn) quietly(f func()) {
@@ -33,7 +33,7 @@ var readFlags, writeFlags = code.Flags(false, 0, 0), code.Flags(true, 0, 0)
 
 // touch notes an access to a location.
 func (x *fn) touch(l system.Loc, flags int64) {
-	if !x.tells() || sabotage.Is("code/read") && flags == readFlags {
+	if !x.records() || sabotage.Is("code/read") && flags == readFlags {
 		return
 	}
 	x.I32(int32(l))
@@ -44,7 +44,7 @@ func (x *fn) touch(l system.Loc, flags int64) {
 // touchOf notes an access to a location of a process, whose number is in a local: that of the first
 // process is given.
 func (x *fn) touchOf(who wasm.Local, first system.Loc, flags int64) {
-	if x.tells() {
+	if x.records() {
 		x.e.locationOf(x.Func, who, first)
 		x.I64(flags)
 		x.e.Access(x.Func)
@@ -69,7 +69,7 @@ func (x *fn) touchChannel(c *channel, flags int64) {
 
 // touchWhere notes an access to a scalar that others can see, with the flags that are pushed.
 func (x *fn) touchWhere(w *where, flags func()) {
-	if !x.tells() || !w.shared {
+	if !x.records() || !w.shared {
 		return
 	}
 	switch {
@@ -130,7 +130,7 @@ func (e *emitter) begin(f *wasm.Func, who wasm.Local) {
 // leaves notes that the process takes an edge from its control state, as Machine.setPC does. The
 // control state is still the old one.
 func (x *fn) leaves(y *edge) {
-	if !x.tells() || sabotage.Is("code/control") {
+	if !x.records() || sabotage.Is("code/control") {
 		return
 	}
 	if x.first { // its first access is that one

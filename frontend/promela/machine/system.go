@@ -152,7 +152,7 @@ type System struct {
 	analysis sync.Once // of future
 	future   *futures
 
-	// The system as machine code, and as code that tells accesses.
+	// The system as machine code, and as code that records accesses.
 	code, codeAccesses code.Later
 	repeats            bool // what steps depend on is known by locations, timeout aside
 
