@@ -85,8 +85,8 @@ func machineCode(tb testing.TB, m system.Machine) *system.Code {
 	}
 }
 
-// BenchmarkCompiledSteps measures machine code that records accesses: the first step of each thread,
-// and with ahead those that follow it, in the same states as BenchmarkTrackedSteps.
+// BenchmarkCompiledSteps measures machine code that records accesses: the first step of each
+// thread, and with ahead those that follow it, in the same states as BenchmarkTrackedSteps.
 func BenchmarkCompiledSteps(b *testing.B) {
 	for _, name := range []string{"robots", "indexer", "filesystem"} {
 		for _, ahead := range []uint16{0, 4} {
