@@ -6,7 +6,7 @@ import "fmt"
 type Effect struct {
 	// Regs tells which of A, B and C are registers: r read, w written, - not a
 	// register. D is a register only of Cas; a Select, a Poll, a Go and a Print have others
-	// (see Program.registers).
+	// (see Program.EachRegister).
 	Regs string
 	// Flow says where control goes.
 	Flow Flow

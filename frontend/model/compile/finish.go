@@ -14,53 +14,53 @@ func sortWatched(w []Watch) {
 	sort.Slice(w, func(i, j int) bool { return w[i].Name < w[j].Name })
 }
 
-// registers replaces every register operand of an instruction by the result of f.
-func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
+// operands calls f for the place of every register operand of an instruction.
+func (p *Program) operands(in *Instr, f func(reg *int32, write bool)) {
 	for i, x := range []*int32{&in.A, &in.B, &in.C} {
 		switch effects[in.Op].Regs[i] {
 		case 'r':
-			*x = f(*x, false)
+			f(x, false)
 		case 'w':
-			*x = f(*x, true)
+			f(x, true)
 		}
 	}
 	switch in.Op {
 	case OpCas:
-		in.D = f(in.D, false)
+		f(&in.D, false)
 	case OpSelect, OpPoll:
 		cases := p.Selects[in.T]
 		for i := range cases {
 			c := &cases[i]
 			for j := range c.Match {
-				c.Match[j].Reg = f(c.Match[j].Reg, false)
+				f(&c.Match[j].Reg, false)
 			}
 			switch c.Kind {
 			case SelRecv:
-				c.Chan = f(c.Chan, false)
+				f(&c.Chan, false)
 				if c.OK >= 0 {
-					c.OK = f(c.OK, true)
+					f(&c.OK, true)
 				}
 				for j := range c.Vals {
-					c.Vals[j] = f(c.Vals[j], true)
+					f(&c.Vals[j], true)
 				}
 			case SelSend:
-				c.Chan = f(c.Chan, false)
+				f(&c.Chan, false)
 				for j := range c.Vals {
-					c.Vals[j] = f(c.Vals[j], false)
+					f(&c.Vals[j], false)
 				}
 			case SelGuard:
-				c.Cond = f(c.Cond, false)
+				f(&c.Cond, false)
 			}
 		}
 	case OpGo:
 		args := p.Gos[in.T].Args
 		for i := range args {
-			args[i] = f(args[i], false)
+			f(&args[i], false)
 		}
 	case OpPrint:
 		args := p.Prints[in.T].Regs
 		for i := range args {
-			args[i] = f(args[i], false)
+			f(&args[i], false)
 		}
 	}
 }
@@ -148,11 +148,12 @@ func (g *gen) resolve(k int32) {
 		case OpJmp, OpJt, OpJf, OpJeq, OpJne, OpJlt, OpJle:
 			in.A = g.labels[in.A]
 		}
-		p.registers(in, func(r int32, _ bool) int32 {
-			if r < 0 {
-				return -r - 1
+		p.operands(in, func(r *int32, _ bool) {
+			if *r < 0 {
+				*r = -*r - 1
+			} else {
+				*r += k
 			}
-			return r + k
 		})
 	}
 	for _, t := range p.Jumps {
@@ -476,10 +477,13 @@ func (p *Program) liveBefore(in Instr, vars map[int32]*Var, now map[*Var]bool) {
 func conditional(in Instr) bool { return in.Op == OpSelect }
 
 func (p *Program) eachRegister(in Instr, f func(reg int32, write bool)) {
-	p.registers(&in, func(r int32, w bool) int32 {
-		f(r, w)
-		return r
-	})
+	p.operands(&in, func(r *int32, write bool) { f(*r, write) })
+}
+
+// EachRegister calls f for every register that the instruction at an address reads or writes. A
+// Select or a Poll counts as one that writes the registers of all its cases.
+func (p *Program) EachRegister(at int, f func(reg int32, write bool)) {
+	p.eachRegister(p.Code[at], f)
 }
 
 func (v *Var) move() Move {

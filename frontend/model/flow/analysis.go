@@ -11,12 +11,10 @@ import (
 // Analysis answers questions about one program. It is not safe for concurrent
 // use.
 type Analysis struct {
-	p      *compile.Program
-	leader []bool  // by address: environments are kept there
-	marks  []int64 // where widening stops
-	blank  []value // an environment in which only the constants are known
-	next   []value // scratch, as is env
-	env    []value
+	*frame
+	blank []value // an environment in which only the constants are known
+	next  []value // scratch, as is env
+	env   []value
 
 	// sets says to keep sets of numbers. Then anything but a set is unknown (top): intervals
 	// that grow step by step would separate environments that hardly differ.
@@ -31,16 +29,22 @@ type Analysis struct {
 	work []task
 	kept int // the values of all environments
 	most int // mostKept, but for tests
-	// total has all operations. It is nil if they are kept by address: then ops has them, edges
-	// the jumps that control can take, and points the points that it reaches.
+	// total has all operations. It is nil if they are kept by address: then ops has them, ways
+	// where control can go, and points the points that it reaches.
 	total  *Ops
-	ops    map[int]*Ops
-	edges  map[[2]int]bool
-	points map[int]bool
+	ops    []*Ops
+	ways   *ways
+	points []bool
 }
 
-// leader holds the environments at an address. As long as there are few, they are followed one
-// by one.
+// ways are where control can go from each address.
+type ways struct {
+	on, jumps []bool
+	tables    map[[2]int]bool // the jumps of tables, from and to
+}
+
+// leader holds the environments at an address, as the values of the registers that are live
+// there. As long as there are few, they are followed one by one.
 type leader struct {
 	envs   [][]value
 	joined bool // there were too many: the first is their join
@@ -59,39 +63,14 @@ const mostKept = 1 << 23
 type task struct{ at, env int }
 
 // New prepares the analysis of a program for questions about local states.
-func New(p *compile.Program) *Analysis {
-	a := &Analysis{p: p, leader: make([]bool, len(p.Code)+1), at: make([]*leader, len(p.Code)+1),
-		maxEnvs: 1, most: mostKept}
-	for at := range p.Code {
-		in := &p.Code[at]
-		if f := in.Op.Effect().Flow; f == compile.JumpFlow || f == compile.BranchFlow {
-			a.leader[in.A] = true
-		}
-	}
-	for _, t := range p.Jumps {
-		for _, to := range t {
-			a.leader[to] = true
-		}
-	}
-	for i := range p.Points {
-		a.leader[p.Points[i].Entry] = true
-	}
-	for _, tt := range p.Threads {
-		a.leader[tt.Entry] = true
-	}
-	for _, v := range p.Consts {
-		a.marks = append(a.marks, v-1, v, v+1)
-	}
-	slices.Sort(a.marks)
-	a.marks = slices.Compact(a.marks)
-	a.blank = make([]value, p.NumReg)
-	for i := range a.blank {
-		a.blank[i] = top
-	}
-	for i, v := range p.Consts {
+func New(p *compile.Program) *Analysis { return newFrame(p).analysis() }
+
+func (f *frame) analysis() *Analysis {
+	a := &Analysis{frame: f, at: make([]*leader, len(f.p.Code)+1), maxEnvs: 1, most: mostKept,
+		total: newOps(f.p), blank: slices.Clone(f.tops)}
+	for i, v := range f.p.Consts {
 		a.blank[i] = exactly(v)
 	}
-	a.total = newOps(p)
 	return a
 }
 
@@ -101,7 +80,9 @@ func (a *Analysis) separating() *Analysis {
 	for i, v := range a.p.Consts {
 		a.blank[i] = a.known(v)
 	}
-	a.total, a.ops, a.edges, a.points = nil, map[int]*Ops{}, map[[2]int]bool{}, map[int]bool{}
+	n := len(a.p.Code)
+	a.total, a.ops, a.points = nil, make([]*Ops, n), make([]bool, len(a.p.Points))
+	a.ways = &ways{on: make([]bool, n), jumps: make([]bool, n), tables: map[[2]int]bool{}}
 	return a
 }
 
@@ -162,14 +143,15 @@ func (a *Analysis) enter(at int, env []value) {
 	if a.kept > a.most {
 		if !l.forgot {
 			l.forgot, l.joined, l.queued = true, true, true
-			l.envs = [][]value{a.blank}
+			l.envs = [][]value{a.tops[:len(a.live[at])]}
 			a.work = append(a.work, task{at, 0})
 		}
 		return
 	}
+	live := a.live[at]
 	if !l.joined && a.maxEnvs > 1 {
 		for _, old := range l.envs {
-			if covers(old, env) {
+			if covers(old, env, live) {
 				return
 			}
 		}
@@ -179,28 +161,19 @@ func (a *Analysis) enter(at int, env []value) {
 			l.envs = l.envs[:n+1] // with an environment of an earlier question, or none
 		} else {
 			l.envs = append(l.envs, nil)
-			a.kept += len(env)
+			a.kept += len(live)
 		}
-		l.envs[n] = append(l.envs[n][:0], env...)
+		l.envs[n] = l.envs[n][:0]
+		for _, r := range live {
+			l.envs[n] = append(l.envs[n], env[r])
+		}
 		l.queued = true
 		a.work = append(a.work, task{at, len(l.envs) - 1})
 		return
 	}
-	grown := false
-	if !l.joined {
-		l.joined = true
-		// Environments that wait to be followed are merged into the first one.
-		grown = len(l.envs) > 1
-		for _, old := range l.envs[1:] {
-			for i := range old {
-				l.envs[0][i] = a.fit(l.envs[0][i].join(old[i]))
-			}
-		}
-		l.envs = l.envs[:1]
-		l.queued = l.queued && !grown
-	}
-	for i, v := range env {
-		grown = a.extend(l, i, v) || grown
+	grown := !l.joined && a.merge(l)
+	for i, r := range live {
+		grown = a.extend(l, i, env[r]) || grown
 	}
 	if !grown {
 		return
@@ -212,7 +185,22 @@ func (a *Analysis) enter(at int, env []value) {
 	}
 }
 
-// extend joins a value with register i of the first environment, and reports whether that has
+// merge joins the environments at a leader, those that wait to be followed as well, and reports
+// whether the first one, which remains, has grown.
+func (a *Analysis) merge(l *leader) bool {
+	l.joined = true
+	grown := len(l.envs) > 1
+	for _, old := range l.envs[1:] {
+		for i := range old {
+			l.envs[0][i] = a.fit(l.envs[0][i].join(old[i]))
+		}
+	}
+	l.envs = l.envs[:1]
+	l.queued = l.queued && !grown
+	return grown
+}
+
+// extend joins a value with the i-th one of the first environment, and reports whether that has
 // grown.
 func (a *Analysis) extend(l *leader, i int, v value) bool {
 	old := l.envs[0][i]
@@ -230,10 +218,10 @@ func (a *Analysis) extend(l *leader, i int, v value) bool {
 	return true
 }
 
-// covers reports whether all values of b are among those of a.
-func covers(a, b []value) bool {
-	for i := range a {
-		if !a[i].covers(b[i]) {
+// covers reports whether all values of b, of the live registers, are among those of a.
+func covers(a, b []value, live []int32) bool {
+	for i, r := range live {
+		if !a[i].covers(b[r]) {
 			return false
 		}
 	}
@@ -308,10 +296,6 @@ func (a *Analysis) create(g *compile.GoSite, env []value) {
 
 // run follows control until nothing new is found.
 func (a *Analysis) run() {
-	if a.env == nil {
-		a.env = make([]value, a.p.NumReg)
-	}
-	env := a.env
 	for len(a.work) > 0 {
 		t := a.work[len(a.work)-1]
 		a.work = a.work[:len(a.work)-1]
@@ -322,9 +306,18 @@ func (a *Analysis) run() {
 		if t.env == 0 {
 			l.queued = false
 		}
-		copy(env, l.envs[t.env])
-		a.block(t.at, env)
+		a.env = a.spread(t.at, l.envs[t.env], a.env)
+		a.block(t.at, a.env)
 	}
+}
+
+// spread makes an environment, in dst, of the values of the registers that are live at an address.
+func (a *Analysis) spread(at int, values, dst []value) []value {
+	dst = append(dst[:0], a.blank...)
+	for i, r := range a.live[at] {
+		dst[r] = values[i]
+	}
+	return dst
 }
 
 // block executes the instructions from a leader up to the next ones.
@@ -359,8 +352,8 @@ func (a *Analysis) block(at int, env []value) {
 				return
 			}
 		}
-		if a.edges != nil {
-			a.edges[[2]int{at, at + 1}] = true
+		if a.ways != nil {
+			a.ways.on[at] = true
 		}
 		at++
 		if a.leader[at] {
@@ -371,8 +364,12 @@ func (a *Analysis) block(at int, env []value) {
 }
 
 func (a *Analysis) jump(at, to int, env []value) {
-	if a.edges != nil {
-		a.edges[[2]int{at, to}] = true
+	switch {
+	case a.ways == nil:
+	case a.p.Code[at].Op == compile.OpTable:
+		a.ways.tables[[2]int{at, to}] = true
+	default:
+		a.ways.jumps[at] = true
 	}
 	a.enter(to, env)
 }
@@ -713,4 +710,10 @@ func (a *Analysis) chanRefs(locs value) value {
 }
 
 // feasible reports whether control may go from one address to the next.
-func (a *Analysis) feasible(from, to int) bool { return a.edges[[2]int{from, to}] }
+func (a *Analysis) feasible(from, to int) bool {
+	in := &a.p.Code[from]
+	if in.Op == compile.OpTable {
+		return a.ways.tables[[2]int{from, to}]
+	}
+	return a.ways.on[from] && to == from+1 || a.ways.jumps[from] && to == int(in.A)
+}

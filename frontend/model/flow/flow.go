@@ -71,7 +71,6 @@ type Start struct {
 
 // Future is the result for a number of starts.
 type Future struct {
-	p     *compile.Program
 	after []map[int]*Ops // by start, by point
 }
 
@@ -155,7 +154,6 @@ func Reads(p *compile.Program, entry int) *Ops {
 
 func (a *Analysis) reads(entry int) *Ops {
 	p := a.p
-	a.leader[entry] = true
 	a.enter(entry, a.unknown())
 	a.run()
 	ops := newOps(p)
@@ -183,10 +181,10 @@ func (a *Analysis) From(point int, value func(v *compile.Var) int64) *Ops {
 
 // Analyse computes the futures of threads, by point.
 func Analyse(p *compile.Program, starts []Start) *Future {
-	f := &Future{p: p}
+	f, fr := &Future{}, newFrame(p)
 	children := map[*compile.ThreadType]*Ops{}
 	for _, st := range starts {
-		f.after = append(f.after, threadFuture(p, st))
+		f.after = append(f.after, fr.threadFuture(st))
 	}
 	if !p.Dynamic {
 		return f
@@ -197,7 +195,7 @@ func Analyse(p *compile.Program, starts []Start) *Future {
 			continue
 		}
 		all := newOps(p)
-		for _, ops := range threadFuture(p, Start{Type: tt, Point: -1}) {
+		for _, ops := range fr.threadFuture(Start{Type: tt, Point: -1}) {
 			all.join(ops)
 		}
 		children[tt] = all
@@ -226,12 +224,14 @@ func Analyse(p *compile.Program, starts []Start) *Future {
 
 // quietly analyses again with timeout() false, from the points that the analysis has reached.
 func (a *Analysis) quietly(points []int) *Analysis {
-	q := New(a.p).separating()
+	q := a.frame.analysis().separating()
 	q.quiet = true
 	for _, pt := range points {
 		if l := a.at[a.p.Points[pt].Entry]; l != nil && !a.p.Points[pt].Ended {
 			for _, env := range l.envs {
-				q.enter(a.p.Points[pt].Entry, env)
+				entry := a.p.Points[pt].Entry
+				q.next = q.spread(entry, env, q.next)
+				q.enter(entry, q.next)
 			}
 		}
 	}
@@ -239,8 +239,9 @@ func (a *Analysis) quietly(points []int) *Analysis {
 	return q
 }
 
-func threadFuture(p *compile.Program, st Start) map[int]*Ops {
-	a := New(p).separating()
+func (f *frame) threadFuture(st Start) map[int]*Ops {
+	p := f.p
+	a := f.analysis().separating()
 	start := []int{}
 	if st.Point < 0 {
 		a.enter(st.Type.Entry, a.unknown())
@@ -255,10 +256,11 @@ func threadFuture(p *compile.Program, st Start) map[int]*Ops {
 		a.point(st.Point, env)
 	}
 	a.run()
-	for pt := range a.points {
-		start = append(start, pt)
+	for pt, reached := range a.points {
+		if reached {
+			start = append(start, pt)
+		}
 	}
-	slices.Sort(start)
 	if p.Timeout != 0 {
 		a = a.quietly(start)
 	}

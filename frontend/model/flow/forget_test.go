@@ -2,7 +2,6 @@ package flow
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"cpor/frontend/model/compile"
@@ -13,24 +12,9 @@ import (
 // TestForget lets analyses forget what they know after some values, or at once: what they
 // answer then covers what they answer otherwise, and is less exact somewhere.
 func TestForget(t *testing.T) {
-	files, err := filepath.Glob("../../../benchmarks/*.model")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
 	questions, same := 0, 0
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := resolve.Check(source.New(name, string(text)), resolve.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := compile.Compile(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range models(t) {
+		p := program(t, name)
 		exact, coarse := New(p), New(p)
 		for pt := range p.Points {
 			if p.Points[pt].Ended {
@@ -66,4 +50,21 @@ func TestForget(t *testing.T) {
 		t.Errorf("none of %d answers was less exact", questions)
 	}
 	t.Logf("%d of %d answers are the same", same, questions)
+}
+
+// program compiles a model.
+func program(t *testing.T, name string) *compile.Program {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := resolve.Check(source.New(name, string(text)), resolve.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := compile.Compile(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

@@ -88,7 +88,7 @@ func (x value) covers(y value) bool {
 		return true
 	case x.lo > y.lo || y.hi > x.hi:
 		return false
-	case x.set == nil:
+	case x.set == nil || x.set == y.set:
 		return true
 	}
 	vs, ok := y.list().numbers()
