@@ -47,21 +47,17 @@ func (x *Counterexample) Lasso() (p engine.Property, t *trace.Trace, loop int) {
 
 // counterexample makes an execution of the cycle that a search has found, and verifies it.
 func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Counterexample, error) {
-	var initial int
-	var stem, loop []trace.Step
-	ok := false
-	if l := s.strong; l != nil {
-		initial, stem, loop, ok = l.initial, l.stem, l.loop, true
-	} else if !c.o.KeepTraces {
-		initial, stem, loop, ok = s.nearby(shortVertices).short()
+	e := s.strong
+	if e == nil && !c.o.KeepTraces {
+		e = s.nearby()
 	}
-	if !ok {
-		initial, stem, loop, ok = s.induced(s.lasso).short()
+	if e == nil {
+		e, _ = s.induced(s.lasso).short()
 	}
-	if !ok {
+	if e == nil {
 		return nil, fmt.Errorf("internal error: there is no cycle where the search has found one")
 	}
-	x := &Counterexample{Property: c.p, Initial: initial, Stem: stem, Loop: loop}
+	x := &Counterexample{Property: c.p, Initial: e.initial, Stem: e.stem, Loop: e.loop}
 	var err error
 	for _, x.Part = range parts {
 		if err = x.replay(c.sys, &c.o); err == nil {

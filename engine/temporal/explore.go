@@ -113,8 +113,8 @@ type exploration struct {
 	mu     sync.Mutex
 	err    error
 	lasso  *lasso
-	whole  *whole       // what a search for strong fairness builds instead
-	strong *strongLasso // and finds
+	whole  *whole     // what a search for strong fairness builds instead
+	strong *execution // and finds
 	fault  *fault
 }
 

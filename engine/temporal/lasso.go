@@ -10,10 +10,20 @@ import (
 
 // An accepting cycle found by a depth-first search is as long as its stack happened to be, and
 // with several workers it depends on timing. So another one is shown: a short one among the
-// first shortVertices vertices of the unreduced product in breadth-first order, which depends
-// only on the program and the automaton. If there is none, it is the shortest one that uses only
+// first vertices of the unreduced product in breadth-first order, which depends only on the program
+// and the automaton. They are firstVertices, and more until nothing shorter can be among the
+// others, but at most shortVertices. If there is none, it is the shortest one that uses only
 // vertices of the one found.
-const shortVertices = 20000
+const (
+	firstVertices = 500
+	shortVertices = 20000
+)
+
+// execution is a lasso as steps.
+type execution struct {
+	initial    int
+	stem, loop []trace.Step
+}
 
 // loops bounds the number of accepting vertices whose shortest cycle is sought.
 const loops = 32
@@ -31,92 +41,126 @@ type region struct {
 	from      []int // their initial states
 	arcs      [][]arc
 	accepting []bool
+	inner     int // the vertices before this one have all their arcs
 }
 
-// nearby returns the first vertices in breadth-first order. With fairness it counts the threads
-// met there, not those of the search.
-func (s *exploration) nearby(limit int) *region {
+// nearby returns a short lasso among the first vertices, nil if there is none. With fairness it
+// counts the threads met there, not those of the search.
+func (s *exploration) nearby() *execution {
 	if s.threads == 0 {
-		return s.within(limit)
+		e, _ := s.shortest()
+		return e
 	}
 	threads, levels := s.threads, s.levels
 	defer func() { s.threads, s.levels = threads, levels }()
 	for n := s.least; ; n = moreThreads(n) {
 		s.threads, s.levels = n, uint32(n)+2
-		if g := s.within(limit); g != nil {
-			return g
+		if e, ok := s.shortest(); ok {
+			return e
 		}
 	}
 }
 
-// within returns the first vertices in breadth-first order, nil if there are more
-// threads than fairness counts.
-func (s *exploration) within(limit int) *region {
-	x := s.workers[0].x
-	g := &region{}
-	type key struct {
-		state int
-		at    uint32
-	}
-	var states []system.State
-	numbers := map[string]int{}
-	var keys []key
-	index := map[key]int{}
-	number := func(st system.State) int {
-		k := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(st))), 8*len(st))
-		i, ok := numbers[k]
-		if !ok {
-			own := slices.Clone(st)
-			i = len(states)
-			states = append(states, own)
-			numbers[unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(own))), 8*len(own))] = i
+// shortest looks for a lasso among more and more vertices. ok is false if there are more threads
+// than fairness counts.
+func (s *exploration) shortest() (e *execution, ok bool) {
+	b := newBreadth(s)
+	for limit := firstVertices; ; limit *= 4 {
+		limit = min(limit, shortVertices)
+		if !b.grow(limit) {
+			return nil, false
 		}
-		return i
-	}
-	add := func(k key) int {
-		i, ok := index[k]
-		if !ok {
-			i = len(keys)
-			index[k] = i
-			keys = append(keys, k)
-			g.accepting = append(g.accepting, s.accepting(k.at))
+		e, sure := b.short()
+		if sure || limit == shortVertices {
+			return e, true
 		}
-		return i
 	}
+}
+
+// breadth is a region that grows in breadth-first order.
+type breadth struct {
+	region
+	s       *exploration
+	states  []system.State
+	numbers map[string]int // of states
+	keys    []place        // by vertex
+	index   map[place]int
+	ends    []int
+}
+
+// place is a vertex of the product whose state has a number.
+type place struct {
+	state int
+	at    uint32
+}
+
+func newBreadth(s *exploration) *breadth {
+	b := &breadth{s: s, numbers: map[string]int{}, index: map[place]int{}}
 	for i, st := range s.sys.Initial() {
-		k := key{number(st), uint32(s.a.Init) * s.levels}
-		if _, ok := index[k]; !ok {
-			g.initial, g.from = append(g.initial, add(k)), append(g.from, i)
+		k := place{b.number(st), uint32(s.a.Init) * s.levels}
+		if _, ok := b.index[k]; !ok {
+			b.initial, b.from = append(b.initial, b.add(k)), append(b.from, i)
 		}
 	}
-	var ends []int
-	for i := 0; i < len(keys) && len(keys) < limit; i++ {
-		k := keys[i]
+	return b
+}
+
+// number returns the number of a state.
+func (b *breadth) number(st system.State) int {
+	k := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(st))), 8*len(st))
+	i, ok := b.numbers[k]
+	if !ok {
+		own := slices.Clone(st)
+		i = len(b.states)
+		b.states = append(b.states, own)
+		b.numbers[unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(own))), 8*len(own))] = i
+	}
+	return i
+}
+
+// add returns the number of a vertex.
+func (b *breadth) add(k place) int {
+	i, ok := b.index[k]
+	if !ok {
+		i = len(b.keys)
+		b.index[k] = i
+		b.keys = append(b.keys, k)
+		b.accepting = append(b.accepting, b.s.accepting(k.at))
+	}
+	return i
+}
+
+// grow adds vertices until there are so many. It returns false if there are more threads than
+// fairness counts.
+func (b *breadth) grow(limit int) bool {
+	s := b.s
+	x := s.workers[0].x
+	b.arcs = b.arcs[:b.inner]
+	for ; b.inner < len(b.keys) && len(b.keys) < limit; b.inner++ {
+		k := b.keys[b.inner]
 		var out []arc
-		if v := x.load(states[k.state], false); v == nil {
+		if v := x.load(b.states[k.state], false); v == nil && x.follows(k.at) {
 			x.all(-1, s.gaveUp.Load)
 			if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
-				return nil
+				return false
 			}
-			ends = ends[:0]
+			b.ends = b.ends[:0]
 			for _, mv := range x.moves {
-				ends = append(ends, number(x.words[mv.from:mv.to]))
+				b.ends = append(b.ends, b.number(x.words[mv.from:mv.to]))
 			}
 			x.arcs(k.at, func(to uint32, mv int) {
 				if mv < 0 {
-					out = append(out, arc{add(key{k.state, to}), -1, 0})
+					out = append(out, arc{b.add(place{k.state, to}), -1, 0})
 				} else {
-					out = append(out, arc{add(key{ends[mv], to}), x.moves[mv].thread,
+					out = append(out, arc{b.add(place{b.ends[mv], to}), x.moves[mv].thread,
 						x.moves[mv].alt})
 				}
 			})
 		}
-		g.arcs = append(g.arcs, out)
+		b.arcs = append(b.arcs, out)
 	}
-	for len(g.arcs) < len(keys) {
-		g.arcs = append(g.arcs, nil)
-	}
-	return g
+	b.arcs = append(b.arcs, make([][]arc, len(b.keys)-b.inner)...)
+	return true
 }
 
 // induced returns the part of the unreduced product that has a lasso's vertices.
@@ -271,9 +315,10 @@ func (g *region) cycle(v int, comp []int) (vs, by []int) {
 	return vs, by
 }
 
-// short returns the steps of a short lasso of the region, and the number of its
-// initial state. ok is false if there is no lasso.
-func (g *region) short() (initial int, stem, loop []trace.Step, ok bool) {
+// short returns a short lasso of the region, nil if there is none. sure says that there is no
+// other one, or none that is better, in a larger region: the vertices of a better one would be
+// nearer than the first one that lacks arcs.
+func (g *region) short() (e *execution, sure bool) {
 	dist, before, by := g.breadthFirst(g.initial, func(int) bool { return true })
 	comp := g.components(func(int) bool { return true })
 	var seeds []int
@@ -314,23 +359,20 @@ func (g *region) short() (initial int, stem, loop []trace.Step, ok bool) {
 			best, vs, arcs, entry = total, cv, ca, at
 		}
 	}
+	all := g.inner == len(g.arcs)
 	if best < 0 {
-		return 0, nil, nil, false
+		return nil, all
 	}
-	step := func(steps []trace.Step, v, k int) []trace.Step {
-		if a := g.arcs[v][k]; a.thread >= 0 {
-			return append(steps, trace.Step{Thread: a.thread, Alt: a.alt})
-		}
-		return steps
-	}
+	e = &execution{}
 	for i := range vs {
 		k := (entry + i) % len(vs)
-		loop = step(loop, vs[k], arcs[k])
+		e.loop = stepOf(e.loop, g.arcs[vs[k]][arcs[k]])
 	}
 	v := vs[entry]
 	for ; before[v] >= 0; v = before[v] {
-		stem = step(stem, before[v], by[v])
+		e.stem = stepOf(e.stem, g.arcs[before[v]][by[v]])
 	}
-	slices.Reverse(stem)
-	return g.from[slices.Index(g.initial, v)], stem, loop, true
+	slices.Reverse(e.stem)
+	e.initial = g.from[slices.Index(g.initial, v)]
+	return e, all || dist[g.inner] >= best
 }

@@ -172,7 +172,7 @@ func (g *whole) path(v int) []statestore.Ref {
 // fair returns a lasso whose loop is accepting and strongly fair; nil if there is none. It
 // removes vertices that no such loop visits, until none is left or a component has a loop
 // through all of it.
-func (g *whole) fair(s *exploration) *strongLasso {
+func (g *whole) fair(s *exploration) *execution {
 	left := make([]bool, len(g.vertices))
 	for v := range left {
 		left[v] = true
@@ -278,16 +278,10 @@ func (s threadSet) within(o threadSet) bool {
 	return true
 }
 
-// strongLasso is an execution that a search for strong fairness has found.
-type strongLasso struct {
-	initial    int
-	stem, loop []trace.Step
-}
-
 // lasso returns an execution that reaches the component of a vertex on a shortest path and loops
 // in it through an accepting vertex, so that every thread that is enabled anywhere in the
 // component moves.
-func (g *whole) lasso(v int, comp []int) *strongLasso {
+func (g *whole) lasso(v int, comp []int) *execution {
 	r := &round{g: g, comp: comp, at: v, accepted: g.accepting[v]}
 	var missing threadSet
 	for u := range comp {
@@ -311,7 +305,7 @@ func (g *whole) lasso(v int, comp []int) *strongLasso {
 		r.take(func(arc) bool { return true })
 	}
 	r.walk(func(u int) bool { return u == v })
-	l := &strongLasso{loop: r.steps}
+	l := &execution{loop: r.steps}
 	_, before, by := g.breadthFirst(g.initial, func(int) bool { return true })
 	u := v
 	for ; before[u] >= 0; u = before[u] {
