@@ -352,6 +352,7 @@ func (c *checker) check() error {
 	c.r.Verdict, c.r.Reason = engine.Pass, ""
 	least := c.threads()
 	threads := least
+	var known []met
 	first := 0
 	if from != nil {
 		first = from.Pass
@@ -363,6 +364,7 @@ func (c *checker) check() error {
 			return err
 		}
 		c.count(s)
+		known = append(known, s.met())
 		if err := c.explain(err); err != nil {
 			return err
 		}
@@ -382,7 +384,7 @@ func (c *checker) check() error {
 		}
 	}
 	if c.r.Verdict == engine.Pass && c.r.Fault == nil {
-		c.r.Vacuous, c.r.Empty = c.vacuous()
+		c.r.Vacuous, c.r.Empty = c.vacuous(known)
 	}
 	return nil
 }

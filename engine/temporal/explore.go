@@ -337,8 +337,9 @@ type expander struct {
 	state         system.State
 	changed       []int32
 	letter        uint64 // of the state, for the automaton
-	mine          bool   // this worker has expanded the state first
-	undecided     bool   // and was not able to decide on its ample set
+	met           letters
+	mine          bool // this worker has expanded the state first
+	undecided     bool // and was not able to decide on its ample set
 	ample         uint32
 	words         []uint64
 	moves         []move
@@ -796,6 +797,7 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 		s.fail(errFault)
 		return false
 	}
+	x.met.add(x.letter)
 	if (!seek || x.trial.sampling) && !x.follows(v.at) {
 		// Where ample sets are sought, the worker that claims a state must decide.
 		x.moves = x.moves[:0]

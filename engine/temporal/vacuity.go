@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"unsafe"
@@ -17,14 +18,66 @@ import (
 // the formula does not matter, and the pass says nothing about it (Beer, Ben-David, Eisner,
 // Rodeh 2001: it is vacuous in the rest).
 //
-// A separate search in the plain semantics finds out which parts never change, because a reduced
-// graph lacks states, and a product lacks those after which the formula cannot be violated. It
-// ends when each part has changed, usually soon. If it reaches its bound first, nothing is
-// reported.
+// The states that the search has met say of most parts that they change. Of the others, a separate
+// search in the plain semantics finds out which never change, because a reduced graph lacks states,
+// and a product lacks those after which the formula cannot be violated. It ends when each part has
+// changed. If it reaches its bound first, nothing is reported.
 const (
 	vacuityStates = 1 << 17
 	vacuityWords  = 1 << 22
 )
+
+// letters are those of states that a search has met: all of them while there are few.
+type letters struct {
+	last uint64
+	all  map[uint64]bool
+}
+
+// mostLetters bounds how many letters are kept.
+const mostLetters = 1 << 10
+
+func (l *letters) add(letter uint64) {
+	if letter == l.last && l.all != nil || len(l.all) == mostLetters {
+		return
+	}
+	if l.all == nil {
+		l.all = map[uint64]bool{}
+	}
+	l.last, l.all[letter] = letter, true
+}
+
+// met has the letters of one search, all workers together.
+type met struct {
+	bit map[string]int // by atom
+	all map[uint64]bool
+}
+
+func (s *exploration) met() met {
+	m := met{map[string]int{}, map[uint64]bool{}}
+	for i, name := range s.a.Atoms {
+		m.bit[name] = i
+	}
+	for _, w := range s.workers {
+		maps.Copy(m.all, w.x.met.all)
+	}
+	return m
+}
+
+// changes reports whether a formula without temporal operators is false in a state that the search
+// has met.
+func (m *met) changes(f ltl.Formula) bool {
+	for _, name := range f.Atoms() {
+		if _, known := m.bit[name]; !known {
+			return false
+		}
+	}
+	for letter := range m.all {
+		if !satisfies(f, func(name string) bool { return letter>>m.bit[name]&1 != 0 }) {
+			return true
+		}
+	}
+	return false
+}
 
 // constant is a part of a conjunct without temporal operators that makes the conjunct true if it
 // always holds.
@@ -34,8 +87,8 @@ type constant struct {
 }
 
 // vacuous describes, for each conjunct of a formula that holds, whether it is vacuous. all
-// reports whether the whole formula is.
-func (c *checker) vacuous() (why []string, all bool) {
+// reports whether the whole formula is. known has the letters of the searches that prove it.
+func (c *checker) vacuous(known []met) (why []string, all bool) {
 	var open []constant
 	conjuncts := conjuncts(c.p.Formula)
 	for _, f := range conjuncts {
@@ -43,7 +96,9 @@ func (c *checker) vacuous() (why []string, all bool) {
 			return []string{"it is true whatever the model does: its constants decide"}, true
 		}
 		for _, p := range deciding(f) {
-			open = append(open, constant{f, p})
+			if !slices.ContainsFunc(known, func(m met) bool { return m.changes(p) }) {
+				open = append(open, constant{f, p})
+			}
 		}
 	}
 	open = c.unchanging(open)
