@@ -52,7 +52,8 @@
 //   - How many goroutines there are (runtime.NumGoroutine) is a location, from the first execution
 //     on in which a test asks.
 //
-//   - Goroutines of package initializers and of TestMain: each execution starts them anew.
+//   - Goroutines of package initializers and of TestMain: each execution starts them anew. Those
+//     that they wait for run before, in one order.
 //
 //   - The garbage collector: within an execution it runs when a goroutine is about to allocate
 //     and 32 MiB were allocated since the last time, while all goroutines stand. The program

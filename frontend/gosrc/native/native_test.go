@@ -352,6 +352,27 @@ func TestFive(t *testing.T) {
 	}
 }
 
+var begun int
+
+func init() { // waits for a goroutine that waits for another one, while a third one stays
+	c := make(chan int)
+	go func() { <-make(chan int) }()
+	go func() {
+		var mu sync.Mutex
+		mu.Lock()
+		go func() { begun = 7; mu.Unlock() }()
+		mu.Lock()
+		c <- begun
+	}()
+	<-c
+}
+
+func TestBegun(t *testing.T) {
+	if begun != 7 {
+		t.Fatal(begun)
+	}
+}
+
 var count int
 
 func TestGlobal(t *testing.T) {
@@ -651,6 +672,7 @@ func TestEnds(t *testing.T) {
 		outside bool
 	}{
 		{"TestFive", native.Passed, "", 0, native.Repeat, false},
+		{"TestBegun", native.Passed, "", 0, native.Repeat, false},
 		{"TestGlobal", native.Passed, "", 0, native.Fork, false},
 		{"TestRace", native.Crashed, "data race", 2, native.Repeat, false},
 		{"TestBytes", native.Passed, "", 0, native.Repeat, false},
