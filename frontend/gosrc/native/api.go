@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"cpor/system"
@@ -237,11 +238,14 @@ func (d *Diverged) Error() string {
 		d.What)
 }
 
-// RuntimeFailed is the error of an execution in which the run-time of Go itself failed, under our
-// control: that says nothing about the program.
+// RuntimeFailed is the error of an execution in which the run-time of Go itself failed under our
+// control, or refused what the program does ("cpor: ..."): that says nothing about the program.
 type RuntimeFailed struct{ What string }
 
 func (f *RuntimeFailed) Error() string {
+	if why, refused := strings.CutPrefix(f.What, "cpor: "); refused {
+		return why
+	}
 	return "the Go run-time itself failed under the native machine (" + f.What + "), which says " +
 		"nothing about the test: please report it"
 }

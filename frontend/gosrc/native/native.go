@@ -89,9 +89,9 @@
 // The argument for races and transitions is that of package machine. That the same choices lead
 // to the same execution is not assumed: [Execution.Hash] covers the choices, the operations and
 // all accesses, and a choice that cannot be taken is a [Diverged] error. Known to differ from
-// package machine: a plain copy of a lock is not an access to the lock, so that such a copy, and
-// who locks meanwhile, are seen in one order only. Whether the sum of an atomic addition is used is
-// not known here, so that additions do not commute.
+// package machine: a plain copy of a lock is no step. A test is refused when a lock is locked after
+// such a copy that nothing orders; a copy beside readers is seen in one order only. Whether the
+// sum of an atomic addition is used is not known here, so that additions do not commute.
 //
 // TestSabotage builds faults into the run-time, one at a time: a missing point, a lost edge of
 // happens-before, a clock that stands. Each must change what a search finds. Package gotest

@@ -354,9 +354,8 @@ func TestFive(t *testing.T) {
 
 var begun int
 
-func init() { // waits for a goroutine that waits for another one, while a third one stays
+func init() { // waits for a goroutine that waits for another one
 	c := make(chan int)
-	go func() { <-make(chan int) }()
 	go func() {
 		var mu sync.Mutex
 		mu.Lock()
@@ -374,6 +373,30 @@ func TestBegun(t *testing.T) {
 }
 
 var count int
+
+type locked struct{ sync.RWMutex }
+
+func TestCopied(t *testing.T) {
+	var l locked
+	done := make(chan bool)
+	go func() { l.Lock(); l.Unlock(); close(done) }()
+	l.RLock()
+	c := l
+	l.RUnlock()
+	c.RLock() // waits for ever if a writer has waited
+	<-done
+}
+
+func TestHeld(t *testing.T) { // nobody can be about to lock what is copied
+	var l locked
+	done := make(chan bool)
+	go func() { l.Lock(); l.Unlock(); close(done) }()
+	l.Lock()
+	c := l
+	l.Unlock()
+	<-done
+	c.Unlock()
+}
 
 func TestGlobal(t *testing.T) {
 	if count++; count != 1 {
@@ -521,6 +544,31 @@ func TestPid(t *testing.T) {
 }
 func TestKill(t *testing.T)  { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 `
+
+// TestCopied: a copy of a lock is no step, so that a test to which its order matters is refused.
+func TestCopied(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{Package: ".",
+		Dir: module(t, "1.25", map[string]string{"a_test.go": various})})
+	for _, test := range []string{"TestCopied", "TestHeld"} {
+		p := start(t, b, test, native.Fork)
+		refused := false
+		for seed := range uint64(20) {
+			_, err := p.Run(t.Context(), nil, native.Policy{Kind: native.Random, Seed: seed})
+			if err != nil {
+				if failed := new(native.RuntimeFailed); !errors.As(err, &failed) ||
+					!strings.Contains(err.Error(), "copied") {
+					t.Fatal(err)
+				}
+				refused = true
+				break
+			}
+		}
+		if refused != (test == "TestCopied") {
+			t.Errorf("%s is refused: %v", test, refused)
+		}
+	}
+}
 
 // TestMany: an execution may touch more locations than the process remembers to have told of.
 func TestMany(t *testing.T) {
