@@ -22,7 +22,7 @@ var compare = Table{
 	Run:        runCompare,
 	Report:     reportCompare,
 	Flags:      []string{"rounds", "por", "D"},
-	Benchmarks: benchmarks.Names(),
+	Benchmarks: benchmarks.Names,
 	Files:      true,
 	Named:      true,
 }

@@ -28,7 +28,7 @@ var dporTable = Table{
 	Run:        runDPOR,
 	Report:     reportDPOR,
 	Flags:      []string{"rounds", "D"},
-	Benchmarks: dporNames(),
+	Benchmarks: dporNames,
 }
 
 func init() { Register(dporTable) }

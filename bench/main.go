@@ -286,7 +286,7 @@ Tables:`)
 	}
 	var names []string
 	for _, t := range tables {
-		for _, n := range t.Benchmarks {
+		for _, n := range t.Benchmarks() {
 			if t.Name != reductionTable.Name && !strings.HasPrefix(n, systemPrefix) &&
 				!slices.Contains(names, n) {
 				names = append(names, n)
@@ -313,7 +313,7 @@ func wrapNames(names string) string { return strings.ReplaceAll(wrap(names), "\n
 func known() []string {
 	var names []string
 	for _, t := range tables {
-		for _, n := range t.Benchmarks {
+		for _, n := range t.Benchmarks() {
 			if !slices.Contains(names, n) {
 				names = append(names, n)
 			}
@@ -361,7 +361,7 @@ func defaultTables(names []string) []Table {
 	for _, t := range tables {
 		ok := len(names) == 0 && t.Name == table1.Name
 		for _, n := range names {
-			ok = ok || slices.Contains(t.Benchmarks, n) && !t.Files && !t.Asked ||
+			ok = ok || slices.Contains(t.Benchmarks(), n) && !t.Files && !t.Asked ||
 				onlyPeers(n) && t.Name == peers.Name || isFile(n) && t.Name == scale.Name
 		}
 		if ok {

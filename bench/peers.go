@@ -20,8 +20,13 @@ var peers = Table{
 	Run:        runPeers,
 	Report:     reportPeers,
 	Flags:      []string{"rounds", "workers", "D", "large"},
-	Benchmarks: slices.Concat(benchmarks.Names(), []string{corpusName, systemsName}, systemNames()),
+	Benchmarks: peerNames,
 	Asked:      true,
+}
+
+// peerNames returns the names of what the table measures.
+func peerNames() []string {
+	return slices.Concat(benchmarks.Names(), []string{corpusName, systemsName}, systemNames())
 }
 
 // onlyPeers reports whether no other table has a name.

@@ -29,7 +29,7 @@ var reductionTable = Table{
 	Run:        runReductions,
 	Report:     reportReductions,
 	Flags:      []string{"rounds", "por", "D"},
-	Benchmarks: reductionNames(),
+	Benchmarks: reductionNames,
 	Files:      true,
 	Asked:      true,
 }

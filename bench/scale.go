@@ -23,7 +23,7 @@ var scale = Table{
 	Run:        runScale,
 	Report:     reportScale,
 	Flags:      []string{"rounds", "workers", "por", "D", "simulate"},
-	Benchmarks: benchmarks.Names(),
+	Benchmarks: benchmarks.Names,
 	Files:      true,
 }
 

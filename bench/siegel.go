@@ -24,7 +24,7 @@ var siegelTable = Table{
 	Run:        runSiegel,
 	Report:     reportSiegel,
 	Flags:      []string{"por", "transitions"},
-	Benchmarks: benchmarks.SiegelNames(),
+	Benchmarks: benchmarks.SiegelNames,
 }
 
 // siegelExperiment is one graph of the figure, or a further property of its program.

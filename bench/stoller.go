@@ -23,7 +23,7 @@ var stoller = Table{
 	Run:        runStoller,
 	Report:     reportStoller,
 	Flags:      []string{"rounds", "D"},
-	Benchmarks: benchmarks.LockNames(),
+	Benchmarks: benchmarks.LockNames,
 }
 
 func init() { Register(stoller) }

@@ -20,9 +20,9 @@ type Table struct {
 	// Report makes sections from the table's measurements, from whatever
 	// there is of them. It must not keep them.
 	Report func(ms []Measurement, machine Machine) []Section
-	// Benchmarks are the names of the rows that the table knows, so that they
-	// may be in the arguments.
-	Benchmarks []string
+	// Benchmarks returns the names of the rows that the table knows, so that they
+	// may be in the arguments; nil if there are none.
+	Benchmarks func() []string
 	// Flags names the flags that it uses of those that some tables do not.
 	Flags []string
 	// Files reports whether it measures files of models that the user names, and Named that it
@@ -70,6 +70,9 @@ var tables = []Table{table1, scale, peers, siegelTable}
 // the initialization of a program; a name that is taken is an error of the
 // program.
 func Register(t Table) {
+	if t.Benchmarks == nil {
+		t.Benchmarks = func() []string { return nil }
+	}
 	if t.Name == "" || t.Run == nil || t.Report == nil || slices.ContainsFunc(tables,
 		func(o Table) bool { return o.Name == t.Name }) {
 		panic(fmt.Sprintf("bench: table %q cannot be registered", t.Name))

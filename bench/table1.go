@@ -21,7 +21,7 @@ var table1 = Table{
 	Run:        runTable1,
 	Report:     reportTable1,
 	Flags:      []string{"rounds", "workers", "D"},
-	Benchmarks: benchmarks.Names(),
+	Benchmarks: benchmarks.Names,
 }
 
 // mode is one of the two searches of the table.

@@ -26,7 +26,7 @@ var unfoldingTable = Table{
 	Run:        runUnfolding,
 	Report:     reportUnfolding,
 	Flags:      []string{"rounds", "D"},
-	Benchmarks: unfoldingNames(),
+	Benchmarks: unfoldingNames,
 }
 
 func init() { Register(unfoldingTable) }

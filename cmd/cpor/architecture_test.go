@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -9,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -179,25 +183,53 @@ func roomOf(place map[string]int, folder string) string {
 // imports returns what the packages of the module import of each other, by folder.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
-	list := exec.Command("go", "list", "-f",
-		`{{.Module.Path}} {{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "./...")
-	list.Dir = root
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := map[string][]string{}
-	for line := range strings.Lines(string(out)) {
-		f := strings.Fields(line)
-		from := strings.TrimPrefix(f[1], f[0]+"/")
+	for _, p := range packages(t) {
+		from := strings.TrimPrefix(p.ImportPath, "cpor/")
 		found[from] = nil
-		for _, to := range f[2:] {
-			if rest, ok := strings.CutPrefix(to, f[0]+"/"); ok {
+		for _, to := range p.Imports {
+			if rest, ok := strings.CutPrefix(to, "cpor/"); ok {
 				found[from] = append(found[from], rest)
 			}
 		}
 	}
 	return found
+}
+
+// goPackage is what the go command knows of a package of the module.
+type goPackage struct {
+	ImportPath, Name       string
+	GoFiles, Imports, Deps []string
+}
+
+var listed = sync.OnceValues(func() (map[string]goPackage, error) {
+	list := exec.Command("go", "list", "-json=ImportPath,Name,GoFiles,Imports,Deps", "./...")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]goPackage{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); err == io.EOF {
+			return found, nil
+		} else if err != nil {
+			return nil, err
+		}
+		found[p.ImportPath] = p
+	}
+})
+
+// packages returns the packages of the module by path. The go command is asked once, because it
+// takes long.
+func packages(t *testing.T) map[string]goPackage {
+	t.Helper()
+	all, err := listed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // upward returns what is wrong with imports: packages without a room, rooms without a
@@ -375,13 +407,15 @@ func TestApart(t *testing.T) {
 // TestUsersPay: what users start and import is linked with nothing that only measurements
 // need.
 func TestUsersPay(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "cpor/cmd/cpor", "cpor/check").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for p := range strings.Lines(string(out)) {
-		if p = strings.TrimSpace(p); strings.HasPrefix(p, "gonum.org/") || p == "cpor/bench" {
-			t.Errorf("cpor or check is linked with %s", p)
+	for _, path := range []string{"cpor/cmd/cpor", "cpor/check"} {
+		deps := packages(t)[path].Deps
+		if len(deps) < 100 {
+			t.Fatalf("%s depends on %d packages only", path, len(deps))
+		}
+		for _, p := range deps {
+			if strings.HasPrefix(p, "gonum.org/") || p == "cpor/bench" {
+				t.Errorf("%s is linked with %s", path, p)
+			}
 		}
 	}
 }
@@ -395,12 +429,11 @@ func TestImported(t *testing.T) {
 		"cpor/engine/unfolding": {8, 8},
 		"cpor/engine/search":    {17, 10},
 	} {
-		out, err := exec.Command("go", "list", "-deps", path).Output()
-		if err != nil {
-			t.Fatal(err)
+		if len(packages(t)[path].Deps) == 0 {
+			t.Errorf("%s is no package, or imports nothing", path)
 		}
-		ours, others := 0, 0
-		for p := range strings.FieldsSeq(string(out)) {
+		ours, others := 1, 0
+		for _, p := range packages(t)[path].Deps {
 			first, _, _ := strings.Cut(p, "/")
 			switch {
 			case first == "cpor":

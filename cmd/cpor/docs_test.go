@@ -49,7 +49,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := mirror(t)
+	t.Parallel()
 	for _, file := range append(files, filepath.Join(root, "README.md")) {
 		text, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +62,12 @@ func TestDocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if !strings.Contains(string(text), "```console") {
+			continue
+		}
 		t.Run(filepath.ToSlash(name), func(t *testing.T) {
-			updated := runDoc(t, dir, string(text))
+			t.Parallel()
+			updated := runDoc(t, mirror(t), string(text))
 			if *update && updated != string(text) {
 				if err := os.WriteFile(file, []byte(updated), 0o666); err != nil {
 					t.Fatal(err)
@@ -310,17 +314,9 @@ func TestRacePackages(t *testing.T) {
 	}
 	concurrent := regexp.MustCompile(
 		`(?m)^\s*go (func\b|[\w.]+\()|^\s*"(sync/atomic|golang.org/x/sync/errgroup)"`)
-	list := exec.Command("go", "list", "-f", "{{.Name}} {{.Module.Path}} {{.ImportPath}} {{join "+
-		".GoFiles \" \"}}", "./...")
-	list.Dir = root
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(out)) {
-		f := strings.Fields(line)
-		pkg := "." + strings.TrimPrefix(f[2], f[1])
-		known := f[0] == "main" || listed[pkg]
+	for _, p := range packages(t) {
+		pkg := "." + strings.TrimPrefix(p.ImportPath, "cpor")
+		known := p.Name == "main" || listed[pkg]
 		for l := range listed {
 			below, pattern := strings.CutSuffix(l, "...")
 			known = known || pattern && strings.HasPrefix(pkg, below)
@@ -328,7 +324,7 @@ func TestRacePackages(t *testing.T) {
 		if known {
 			continue
 		}
-		for _, name := range f[3:] {
+		for _, name := range p.GoFiles {
 			src, err := os.ReadFile(filepath.Join(root, pkg, name))
 			if err != nil {
 				t.Fatal(err)

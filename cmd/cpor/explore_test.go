@@ -47,6 +47,7 @@ func fetch(t *testing.T, address, method, path, body string, answer any) (int, s
 // TestPage asks the pages of cpor explore and cpor view what TestBrowser, which needs a
 // browser, clicks for.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	dir := mirror(t)
 	t.Run("explore", func(t *testing.T) {
 		// A port that is free, most probably still when the command asks for it.

@@ -66,6 +66,7 @@ var root = filepath.Join("..", "..")
 //	fill FILE SIZE                  make a file of zero bytes
 //	binary FILE                     make a file of all kinds of bytes
 func TestScript(t *testing.T) {
+	t.Parallel()
 	benchmarks, err := filepath.Abs(filepath.Join(root, "benchmarks"))
 	if err != nil {
 		t.Fatal(err)
