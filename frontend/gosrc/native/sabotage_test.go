@@ -34,8 +34,8 @@ var faults = []struct{ name, file, old, new string }{
 	{
 		"Unlock orders nothing",
 		"sched",
-		"		*(*int32)(p) = 0\n		cporRelease(t, cporLocOf(t.p, cporWord, 0))\n	case cporOpAnnounce:",
-		"		*(*int32)(p) = 0\n		if !FAULT { cporRelease(t, cporLocOf(t.p, cporWord, 0)) }\n	case cporOpAnnounce:",
+		"		*(*int32)(p) = 0\n		cporRelease(t, cporLocOf(t.p, cporWord, 0))\n	case cporOpWait:",
+		"		*(*int32)(p) = 0\n		if !FAULT { cporRelease(t, cporLocOf(t.p, cporWord, 0)) }\n	case cporOpWait:",
 	},
 	{"close orders nothing", "sched", "	cporRelease(t, cporLocOf(cporChan(c), cporClosed, 0))",
 		"	if !FAULT { cporRelease(t, cporLocOf(cporChan(c), cporClosed, 0)) }"},
