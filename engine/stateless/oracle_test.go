@@ -62,7 +62,7 @@ func (z *mazurkiewicz) name(initial system.State, steps []trace.Step) string {
 		acc := slices.Clone(z.m.Accesses())
 		level := 0
 		for j := range i {
-			if steps[j].Thread == s.Thread || orders(z.acc[j], acc) {
+			if steps[j].Thread == s.Thread || ordered(z.acc[j], acc) {
 				level = max(level, z.level[j]+1)
 			}
 		}

@@ -66,6 +66,7 @@ type record struct {
 type path struct {
 	root    *node
 	events  []event
+	steps   []step  // of the events
 	sleep   []*node // the sleep sets, one after another
 	sleepAt []int32 // by depth: where the sleep set begins
 
@@ -122,6 +123,7 @@ func (p *path) push(c *node, useSleep bool) {
 		}
 	}
 	p.serial++
+	p.steps = append(p.steps, c.step)
 	p.events = append(p.events, event{node: c, thread: c.thread, serial: p.serial,
 		recs: int32(len(p.recs)), races: int32(len(p.raceList))})
 	if p.hb {
@@ -131,12 +133,14 @@ func (p *path) push(c *node, useSleep bool) {
 
 // sleepOn keeps a transition x that sleeps before c asleep after c, if they are independent.
 func (p *path) sleepOn(x, c *node) {
-	if x.thread == c.thread || conflict(x.acc, c.acc) && !sabotage.Is("sleep/never woken") {
+	if x.thread == c.thread || conflict(&x.touched, &c.touched) &&
+		!sabotage.Is("sleep/never woken") {
 		return
 	}
-	if commutes(x.acc) {
+	if x.operates && c.operates {
 		if left := spent(x.acc, c.acc); &left[0] != &x.acc[0] {
-			x = &node{thread: x.thread, alt: x.alt, multi: x.multi, shape: x.shape, acc: left}
+			x = &node{step: x.step}
+			x.acc = left
 		}
 	}
 	p.sleep = append(p.sleep, x)
@@ -157,7 +161,7 @@ func (p *path) truncate(n int) {
 		}
 	}
 	if n < len(p.events) {
-		p.events = p.events[:n]
+		p.events, p.steps = p.events[:n], p.steps[:n]
 		p.sleep = p.sleep[:p.sleepAt[n+1]]
 		p.sleepAt = p.sleepAt[:n+1]
 		p.clocks = p.clocks[:n*p.stride]

@@ -67,8 +67,7 @@ func (w *worker) reverse(r *race, e int) {
 	created := ev.prev < 0 && int(ev.thread) >= w.threads
 	if n.shape == 0 && !created || !affects(w.events[r.event].node.acc, n.acc) {
 		// It does the same everywhere, or nothing that e read comes from there.
-		w.insert(w.root[:], step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi,
-			shape: n.shape})
+		w.insert(w.root[:], n.step)
 	} else if n.shape&^system.MayVary != 0 || created || !w.explored() {
 		w.forget()
 		w.search(w.root[:], n.acc)
@@ -142,7 +141,7 @@ func (w *worker) search(roots []int32, base []system.Access) {
 		}
 	}
 	for _, a := range alts {
-		w.insert(roots, step{thread: int32(v.thread), alt: a.number, acc: a.acc,
+		w.insert(roots, step{thread: int32(v.thread), alt: a.number, touched: touch(a.acc),
 			multi: len(alts) > 1, shape: shape})
 	}
 	w.without(roots, len(alts) == 0, touched, base)
@@ -434,11 +433,20 @@ func (w *worker) sequence(roots []int32, first int, cut bool) {
 	if cut {
 		limit = w.rev.event
 	}
+	if len(roots) == 1 {
+		root := &w.events[first]
+		at := first*w.stride + int(root.thread)
+		for j := first; j < limit; j++ {
+			if w.clocks[at] < root.idx {
+				w.v = append(w.v, w.steps[j])
+			}
+			at += w.stride
+		}
+		return
+	}
 	for j := first; j < limit; j++ {
 		if !w.removed(roots, j) {
-			n := w.events[j].node
-			w.v = append(w.v, step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi,
-				shape: n.shape})
+			w.v = append(w.v, w.steps[j])
 		}
 	}
 }
@@ -512,9 +520,8 @@ func (w *worker) insertAt(depth int, last step, more bool) bool {
 // it is inserted. In the execution, events that are now left out may have preceded them.
 func (w *worker) measure(depth int, v []step) {
 	last := len(v) - 1
-	for last >= 0 && !slices.ContainsFunc(v[last].acc, func(a system.Access) bool {
-		return a.Op != 0 && a.Room != system.Unlimited
-	}) {
+	for last >= 0 && !(v[last].operates && slices.ContainsFunc(v[last].acc,
+		func(a system.Access) bool { return a.Op != 0 && a.Room != system.Unlimited })) {
 		last--
 	}
 	if last < 0 {
@@ -523,8 +530,8 @@ func (w *worker) measure(depth int, v []step) {
 	w.lookAhead(depth, nil)
 	for i := range v[:last+1] {
 		w.ahead.step(int(v[i].thread), v[i].alt)
-		if commutes(v[i].acc) {
-			v[i].acc = slices.Clone(w.ahead.m.Accesses())
+		if v[i].operates {
+			v[i].touched = touch(slices.Clone(w.ahead.m.Accesses()))
 		}
 	}
 }

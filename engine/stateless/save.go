@@ -258,7 +258,7 @@ func (tr *treeReader) node(x *node) error {
 			return fmt.Errorf("thread %d is %v where it has taken a transition", thread, out.Kind)
 		}
 		defer tr.r.undo()
-		x.acc = append(x.acc, tr.r.m.Accesses()...)
+		x.touched = touch(append(x.acc, tr.r.m.Accesses()...))
 		if x.status == done {
 			x.parent.open--
 			x.parent.pending--

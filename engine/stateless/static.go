@@ -55,7 +55,7 @@ func (w *worker) chooseStatic(c *node) (*node, end) {
 		}
 		n := w.pool.get()
 		n.thread, n.alt, n.multi = int32(op.thread), op.alt, op.multi
-		n.acc = append(n.acc, s.acc[op.acc0:op.acc1]...)
+		n.touched = touch(append(n.acc, s.acc[op.acc0:op.acc1]...))
 		c.add(n)
 	}
 	if n := c.takeChild(); n != nil {

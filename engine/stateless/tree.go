@@ -28,17 +28,13 @@ type node struct {
 	parent      *node
 	first, last *node // children
 	next        *node // sibling to the right
-	acc         []system.Access
-	alt         uint64
-	thread      int32
-	depth       int32 // transitions from the root
-	open        int32 // children that are not done
-	pending     int32 // children that are pending
-	status      status
-	executed    bool // its transition has been counted
-	multi       bool // the thread has more than one alternative here
-	announced   bool // to a machine, as the end of a branch
-	shape       system.Shape
+	step
+	depth     int32 // transitions from the root
+	open      int32 // children that are not done
+	pending   int32 // children that are pending
+	status    status
+	executed  bool // its transition has been counted
+	announced bool // to a machine, as the end of a branch
 	// free: after this node the search chose freely; it is not an inner node of a wakeup tree.
 	// Nothing is inserted through it from outside.
 	free bool
@@ -74,7 +70,7 @@ func (p *pool) get() *node {
 	if n := len(p.free); n > 0 {
 		x := p.free[n-1]
 		p.free = p.free[:n-1]
-		*x = node{acc: x.acc[:0]}
+		*x = node{step: step{touched: touched{acc: x.acc[:0]}}}
 		return x
 	}
 	return &node{}
@@ -83,8 +79,9 @@ func (p *pool) get() *node {
 // of returns a node for a step.
 func (p *pool) of(s *step) *node {
 	n := p.get()
-	n.thread, n.alt, n.multi, n.shape = s.thread, s.alt, s.multi, s.shape
-	n.acc = append(n.acc, s.acc...)
+	acc := append(n.acc, s.acc...)
+	n.step = *s
+	n.acc = acc
 	return n
 }
 
@@ -205,15 +202,41 @@ func reachedByNobody(x *node) bool {
 	return true
 }
 
-// step is a transition of a sequence to be inserted.
+// step is a transition of the tree, of an execution or of a sequence to be inserted.
 type step struct {
+	touched
 	alt    uint64
-	acc    []system.Access
 	thread int32
-	multi  bool
+	multi  bool // the thread has more than one alternative here
 	shape  system.Shape
-	gone   bool // it is in the tree already (see insert)
+	gone   bool // from a sequence: it is in the tree already (see insert)
 }
+
+// touched is what a transition accesses, with a summary that mostly shows at once that two of
+// them have nothing to do with each other.
+type touched struct {
+	acc          []system.Access
+	all, written uint64 // the locations, by their lowest bits
+	operates     bool   // there is an operation that commutes
+}
+
+// touch returns accesses with their summary. It keeps acc.
+func touch(acc []system.Access) touched {
+	t := touched{acc: acc}
+	for i := range acc {
+		bit := uint64(1) << (acc[i].Loc % 64)
+		t.all |= bit
+		if acc[i].Write {
+			t.written |= bit
+		}
+		t.operates = t.operates || acc[i].Op != 0
+	}
+	return t
+}
+
+// apart reports whether the summaries show that no location that one of the two touches is
+// written by the other.
+func (t *touched) apart(u *touched) bool { return t.all&u.written|t.written&u.all == 0 }
 
 // relation is the relation of a transition to a sequence from the same state.
 type relation uint8
@@ -228,21 +251,24 @@ const (
 // relate returns the relation of c's transition to v. If it is an initial or unrelated, it is a
 // weak initial of v: an execution that begins with v can also begin with it.
 func relate(c *node, v []step) relation {
+	thread, all, written := c.thread, c.all, c.written
 	for i := range v {
-		if v[i].gone {
+		s := &v[i]
+		if s.gone {
 			continue
 		}
-		if v[i].thread == c.thread {
-			if v[i].alt != c.alt || commutes(c.acc) && dependsOn(&v[i], v[:i]) {
+		if s.thread == thread {
+			if s.alt != c.alt || c.operates && dependsOn(s, v[:i]) {
 				return dependent
 			}
 			return initial
 		}
-		if orders(v[i].acc, c.acc) {
+		// apart, which the compiler would not inline here.
+		if s.all&written|s.written&all != 0 && ordered(s.acc, c.acc) {
 			return dependent
 		}
 	}
-	if commutes(c.acc) && !fits(c.acc, v) {
+	if c.operates && !fits(&c.touched, v) {
 		return dependent
 	}
 	return unrelated
@@ -250,19 +276,24 @@ func relate(c *node, v []step) relation {
 
 // dependsOn reports whether a step depends on one of those before it.
 func dependsOn(s *step, before []step) bool {
-	return slices.ContainsFunc(before, func(b step) bool { return !b.gone && orders(b.acc, s.acc) })
+	for i := range before {
+		if !before[i].gone && orders(&before[i].touched, &s.touched) {
+			return true
+		}
+	}
+	return false
 }
 
 // fits reports whether there is room for all operations of v before a transition, and for its
 // own operation before each step of v. Nothing else makes it dependent on one of them.
-func fits(acc []system.Access, v []step) bool {
-	for _, a := range acc {
+func fits(t *touched, v []step) bool {
+	for _, a := range t.acc {
 		if a.Op == 0 {
 			continue
 		}
 		n := 0
 		for i := range v {
-			if v[i].gone {
+			if v[i].gone || v[i].all&t.all == 0 {
 				continue
 			}
 			for _, b := range v[i].acc {
@@ -284,20 +315,17 @@ func fits(acc []system.Access, v []step) bool {
 	return true
 }
 
-// commutes reports whether there is an operation among accesses.
-func commutes(acc []system.Access) bool {
-	for i := range acc {
-		if acc[i].Op != 0 {
-			return true
+// spend subtracts the room that the operations of a transition take from steps that now come
+// after it.
+func spend(t *touched, v []step) {
+	if !t.operates {
+		return
+	}
+	for i := range v {
+		if v[i].operates && v[i].all&t.written != 0 {
+			v[i].acc = spent(v[i].acc, t.acc)
 		}
 	}
-	return false
-}
-
-// spend subtracts the room that the operations of a transition take from a step that now comes
-// after it.
-func spend(acc []system.Access, s *step) {
-	s.acc = spent(s.acc, acc)
 }
 
 // spent returns acc with the room that is left when a transition with accesses first comes before.
@@ -351,15 +379,14 @@ func insert(e, cur *node, v []step, more bool, p *pool) bool {
 			return true
 		}
 		if r == unrelated {
-			for k := range v {
-				spend(c.acc, &v[k])
-			}
+			spend(&c.touched, v)
 		}
 		if r == initial {
-			i := slices.IndexFunc(v, func(s step) bool { return !s.gone && s.thread == c.thread })
-			for k := range v[:i] {
-				spend(c.acc, &v[k])
+			i := 0
+			for v[i].gone || v[i].thread != c.thread {
+				i++
 			}
+			spend(&c.touched, v[:i])
 			v[i].gone = true
 			for len(v) > 0 && v[0].gone { // mostly it is the first
 				v = v[1:]
@@ -388,10 +415,13 @@ func insert(e, cur *node, v []step, more bool, p *pool) bool {
 
 // conflict reports whether two transitions of different threads and the same state are
 // dependent: if they conflict there, or if they would as events (additions of opposite signs).
-func conflict(a, b []system.Access) bool {
-	for i := range a {
-		for j := range b {
-			if a[i].Loc == b[j].Loc && (a[i].Conflicts(b[j]) || a[i].Orders(b[j])) {
+func conflict(t, u *touched) bool {
+	if t.apart(u) {
+		return false
+	}
+	for _, a := range t.acc {
+		for _, b := range u.acc {
+			if a.Loc == b.Loc && (a.Conflicts(b) || a.Orders(b)) {
 				return true
 			}
 		}
@@ -401,11 +431,14 @@ func conflict(a, b []system.Access) bool {
 
 // orders reports whether two transitions of different threads, executed one after the other, are
 // dependent.
-func orders(a, b []system.Access) bool {
-	for i := range a {
-		for j := range b {
-			if a[i].Loc == b[j].Loc && a[i].Orders(b[j]) &&
-				!(a[i].Op.Opposes(b[j].Op) && sabotage.Is("commuting/opposite")) {
+func orders(t, u *touched) bool { return !t.apart(u) && ordered(t.acc, u.acc) }
+
+// ordered is orders where the summaries decide nothing.
+func ordered(t, u []system.Access) bool {
+	for _, a := range t {
+		for _, b := range u {
+			if a.Loc == b.Loc && a.Orders(b) &&
+				!(a.Op.Opposes(b.Op) && sabotage.Is("commuting/opposite")) {
 				return true
 			}
 		}

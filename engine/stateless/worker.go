@@ -380,7 +380,7 @@ func (w *worker) chooseFree(c *node) (*node, end) {
 func (w *worker) newNode(t int, alt uint64, multi bool) *node {
 	n := w.pool.get()
 	n.thread, n.alt, n.multi = int32(t), alt, multi
-	n.acc = append(n.acc, w.r.m.Accesses()...)
+	n.touched = touch(append(n.acc, w.r.m.Accesses()...))
 	return n
 }
 
