@@ -43,8 +43,9 @@ const atOnce = 150
 
 // agreeOn explores programs on both machines. They must come to the same verdict and, if it is a
 // pass, to the same number of executions, but for additions that commute. Programs are source
-// files that declare TestK, by name.
-func agreeOn(t *testing.T, names []string, texts map[string]string) {
+// files that declare TestK, by name. If they all compile and declare nothing else, they may be one
+// package, for the interpreter, too: to compile them takes longer than to explore them.
+func agreeOn(t *testing.T, names []string, texts map[string]string, together bool) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("there is no native machine here")
 	}
@@ -52,70 +53,114 @@ func agreeOn(t *testing.T, names []string, texts map[string]string) {
 	names = slices.DeleteFunc(names, func(n string) bool { return !only.MatchString(n) })
 	seen := map[string]int{}
 	for some := range slices.Chunk(names, atOnce) {
-		agreeOnSome(t, some, texts, seen)
+		agreeOnSome(t, some, texts, together, seen)
 		t.Logf("so far: %v", seen)
 	}
 }
 
+// compiledTest is a test that the interpreter can begin.
+type compiledTest struct {
+	*gosrc.Compiled
+	test string
+}
+
 // agreeOnSome is agreeOn for programs of which one binary is made. It adds to seen what became of
 // them.
-func agreeOnSome(t *testing.T, names []string, texts map[string]string, seen map[string]int) {
-	plain, compiled := t.TempDir(), t.TempDir()
-	write := func(dir string) func(name, text string) { return writer(t, dir) }
-	writeModule(t, write(plain))
-	writeModule(t, write(compiled))
-	named := map[string]string{} // by package
+func agreeOnSome(t *testing.T, names []string, texts map[string]string, together bool,
+	seen map[string]int,
+) {
+	packages := map[string]string{} // by name
 	for i, name := range names {
-		pkg := fmt.Sprintf("p%d", i)
-		named[pkg] = name
-		write(plain)(pkg+"/k_test.go", texts[name])
+		packages[name] = fmt.Sprintf("p%d", i)
 	}
-	pkgs, err := gosrc.Load(t.Context(), []string{"./..."}, gosrc.Options{Dir: plain, Tests: true})
-	if err != nil {
-		t.Fatal(err)
+	apart := map[string]compiledTest{}
+	if !together {
+		apart = compileApart(t, packages, texts)
+		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+			return apart[n].Compiled == nil // a mutant
+		})
 	}
-	// One binary has many of them: linking takes longer than exploring. Programs that look
-	// whether somebody waits are apart, because then that matters in the whole binary.
+	dir := t.TempDir()
+	write := writer(t, dir)
+	writeModule(t, write)
+	// One binary has many of them. Programs that look whether somebody waits are apart, because
+	// then that matters in the whole binary.
 	packageClause := regexp.MustCompile(`(?m)^package \w+`)
 	polling := regexp.MustCompile(`(?m)^\s*default:|x/sync/(errgroup|semaphore)`)
-	var good []*gosrc.Package
 	imports, tests := map[bool]string{}, map[bool]string{}
 	polls := map[string]bool{}
-	for _, p := range pkgs {
-		pkg := strings.TrimPrefix(p.Path, "k/")
-		if _, err := p.Compile(); err != nil || len(p.Errors) > 0 {
-			continue // a mutant
+	for _, name := range names {
+		pkg := packages[name]
+		is := polling.MatchString(texts[name])
+		polls[name] = is
+		if together {
+			text := packageClause.ReplaceAllString(texts[name], "package all")
+			write(fmt.Sprintf("all%v/%s_test.go", is, pkg),
+				strings.Replace(text, "func TestK(", "func Test_"+pkg+"(", 1))
+			tests[is] = ""
+			continue
 		}
-		good = append(good, p)
-		text := texts[named[pkg]]
-		is := polling.MatchString(text)
-		polls[pkg] = is
-		write(compiled)(pkg+"/k.go", packageClause.ReplaceAllString(text, "package "+pkg))
+		write(pkg+"/k.go", packageClause.ReplaceAllString(texts[name], "package "+pkg))
 		imports[is] += fmt.Sprintf("\t%q\n", "k/"+pkg)
 		tests[is] += fmt.Sprintf("func Test_%s(t *testing.T) { %s.TestK(t) }\n", pkg, pkg)
 	}
 	binaries := map[bool]*native.Binary{}
+	compiled := map[bool]*gosrc.Compiled{}
 	for is := range tests {
-		dir := fmt.Sprintf("all%v", is)
-		write(
-			compiled,
-		)(
-			dir+"/all_test.go",
-			"package all\n\nimport (\n\t\"testing\"\n"+imports[is]+")\n"+tests[is],
-		)
-		b, err := native.Build(t.Context(), native.BuildOptions{Dir: compiled, Package: "./" + dir})
+		all := fmt.Sprintf("all%v", is)
+		if !together {
+			write(all+"/all_test.go",
+				"package all\n\nimport (\n\t\"testing\"\n"+imports[is]+")\n"+tests[is])
+		}
+		b, err := native.Build(t.Context(), native.BuildOptions{Dir: dir, Package: "./" + all})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer b.Close()
 		binaries[is] = b
+		if !together {
+			continue
+		}
+		pkgs, err := gosrc.Load(t.Context(), []string{"./" + all},
+			gosrc.Options{Dir: dir, Tests: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if compiled[is], err = pkgs[0].Compile(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, p := range good {
-		pkg := strings.TrimPrefix(p.Path, "k/")
-		t.Run(named[pkg], func(t *testing.T) {
-			seen[agree(t, p, binaries[polls[pkg]], "Test_"+pkg, texts[named[pkg]])]++
-		})
+	for _, name := range names {
+		is, test := polls[name], "Test_"+packages[name]
+		c := apart[name]
+		if together {
+			c = compiledTest{compiled[is], test}
+		}
+		t.Run(name, func(t *testing.T) { seen[agree(t, c, binaries[is], test, texts[name])]++ })
 	}
+}
+
+// compileApart compiles each program for itself, without those that do not compile.
+func compileApart(t *testing.T, packages, texts map[string]string) map[string]compiledTest {
+	dir := t.TempDir()
+	write := writer(t, dir)
+	writeModule(t, write)
+	named := map[string]string{}
+	for name, pkg := range packages {
+		named["k/"+pkg] = name
+		write(pkg+"/k_test.go", texts[name])
+	}
+	pkgs, err := gosrc.Load(t.Context(), []string{"./..."}, gosrc.Options{Dir: dir, Tests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]compiledTest{}
+	for _, p := range pkgs {
+		if c, err := p.Compile(); err == nil && len(p.Errors) == 0 {
+			out[named[p.Path]] = compiledTest{c, "TestK"}
+		}
+	}
+	return out
 }
 
 // adds matches programs in which additions to an atomic may commute. Whether the sum is used is
@@ -123,14 +168,10 @@ func agreeOnSome(t *testing.T, names []string, texts map[string]string, seen map
 var adds = regexp.MustCompile(`atomic\.(Add|Int|Uint)`)
 
 // agree explores a program on both machines. It returns what became of it.
-func agree(t *testing.T, p *gosrc.Package, b *native.Binary, test, text string) string {
-	c, err := p.Compile()
-	if err != nil {
-		return "refused"
-	}
+func agree(t *testing.T, c compiledTest, b *native.Binary, test, text string) string {
 	o := Options{Engine: DPOR, Timeout: *agreeLimit, Workers: 1, MaxMemory: 2 << 30}
 	var no *gosrc.Unsupported
-	prog, err := c.Test("TestK", gosrc.Explore{Time: gosrc.AnyTime})
+	prog, err := c.Test(c.test, gosrc.Explore{Time: gosrc.AnyTime})
 	var want *Result
 	if err == nil {
 		want, err = Run(t.Context(), prog, o)
@@ -219,7 +260,7 @@ func TestAgreeOnKernels(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	agreeOn(t, names, texts)
+	agreeOn(t, names, texts, false)
 }
 
 // TestAgreeOnMutants: and on mutants of them.
@@ -241,7 +282,7 @@ func TestAgreeOnMutants(t *testing.T) {
 		texts[name] = text
 		names = append(names, name)
 	}
-	agreeOn(t, names, texts)
+	agreeOn(t, names, texts, false)
 }
 
 // TestAgreeOnTimed: and on generated programs that sleep, start timers and wait with time-outs,
@@ -260,7 +301,7 @@ func TestAgreeOnTimed(t *testing.T) {
 		texts[name] = head + p.Source("TestK")
 		names = append(names, name)
 	}
-	agreeOn(t, names, texts)
+	agreeOn(t, names, texts, true)
 }
 
 // TestAgreeOnGenerated: and on generated concurrent programs.
@@ -285,11 +326,86 @@ func TestAgreeOnGenerated(t *testing.T) {
 		texts[name] = testOf(p)
 		names = append(names, name)
 	}
-	agreeOn(t, names, texts)
+	agreeOn(t, names, texts, true)
 }
 
 // testOf returns a generated program as a file of package k with a test.
 func testOf(p *gogen.Concurrent) string {
 	return strings.NewReplacer("func main() {", "func TestK(t *testing.T) {",
 		"package main", "package k", "import (", "import (\n\t\"testing\"").Replace(p.Source())
+}
+
+// TestAgreeOnBubbles: and on bubbles of testing/synctest whose goroutines wait for locks, go on
+// when the function has returned, or wait for what is cleaned up.
+func TestAgreeOnBubbles(t *testing.T) {
+	sample.Skip(t)
+	const head = "package k\n\nimport (\n\t\"sync\"\n\t\"testing\"\n" +
+		"\t\"testing/synctest\"\n\t\"time\"\n)\n\nvar _ sync.Mutex\n\nfunc TestK(t *testing.T) {\n" +
+		"\tsynctest.Test(t, func(t *testing.T) {\n"
+	texts, names := map[string]string{}, []string{}
+	for name, body := range map[string]string{
+		"lock": "var mu sync.Mutex\nfor range 2 {\ngo func() { mu.Lock(); " +
+			"time.Sleep(time.Second); mu.Unlock() }()\n}\ntime.Sleep(3*time.Second)",
+		"short lock": "var mu sync.Mutex\nfor range 2 {\ngo func() { time.Sleep(time.Second); " +
+			"mu.Lock(); mu.Unlock() }()\n}\ntime.Sleep(3*time.Second)",
+		"left": "go func() { time.Sleep(2*time.Second) }()\ntime.Sleep(time.Second)",
+		"context": "for range 2 {\ngo func() { <-t.Context().Done() }()\n}\n" +
+			"time.AfterFunc(time.Hour, func() { t.Error() })",
+		"cleanup": "c := make(chan int)\ngo func() { <-c }()\nt.Cleanup(func() { close(c) })",
+	} {
+		texts[name] = head + body + "\n})\ntime.Sleep(2*time.Hour)\n}\n"
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	agreeOn(t, names, texts, true)
+}
+
+// TestReflectionIsEqual: what reflection keeps for all goroutines does not change how objects are
+// named.
+func TestReflectionIsEqual(t *testing.T) {
+	sample.Skip(t)
+	dir := t.TempDir()
+	write := writer(t, dir)
+	writeModule(t, write)
+	write("a/a_test.go", `package a
+
+import (
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestCalls(t *testing.T) {
+	var wg sync.WaitGroup
+	call := func(f any, args ...any) {
+		var in []reflect.Value
+		for _, a := range args {
+			in = append(in, reflect.ValueOf(a))
+		}
+		reflect.ValueOf(f).Call(in)
+		new(atomic.Pointer[int]).Store(new(int))
+		wg.Done()
+	}
+	wg.Add(2)
+	go call(func(*int) {}, new(int))
+	go call(func(*int, string) {}, new(int), "")
+	wg.Wait()
+}
+`)
+	b, err := native.Build(t.Context(), native.BuildOptions{Dir: dir, Package: "./a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	res, err := RunNative(t.Context(), Native{Test: "TestCalls", Names: b,
+		Open: func() (native.Process, error) {
+			return b.Start("TestCalls", native.Auto, native.Limits{})
+		}}, Options{Engine: DPOR, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Verdict != engine.Pass {
+		t.Errorf("%v: %s", res.Verdict, res.Reason)
+	}
 }

@@ -36,6 +36,9 @@ type native struct {
 	// varies says that its kind of access varies.
 	oneWord, varies bool
 	memory          bool // its first argument is the address of what it synchronizes by
+	// lock: who is blocked there waits for a lock, which in a bubble of testing/synctest is not
+	// durable: time does not pass.
+	lock bool
 }
 
 var natives []native
@@ -94,7 +97,7 @@ var enterNatives = sync.OnceFunc(func() {
 	}
 
 	// Locks. The first word of a mutex is the number of its holder plus one.
-	enter(native{name: "(*sync.Mutex).Lock",
+	enter(native{name: "(*sync.Mutex).Lock", lock: true,
 		alts: func(m *Machine, g *goroutine, r []uint64) int {
 			if r[0]>>32 == 0 {
 				return 1
@@ -137,7 +140,7 @@ var enterNatives = sync.OnceFunc(func() {
 
 	// RWMutex: the writer that has announced itself plus one, whether it has the lock,
 	// and the shares of the readers.
-	enter(native{name: "sync.rwAnnounce",
+	enter(native{name: "sync.rwAnnounce", lock: true,
 		alts: func(m *Machine, g *goroutine, r []uint64) int {
 			if r[0]>>32 == 0 {
 				return 1
@@ -152,7 +155,7 @@ var enterNatives = sync.OnceFunc(func() {
 			m.put(r[0], uint64(g.number)+1)
 			m.acquire(g, r[0])
 		}})
-	enter(native{name: "sync.rwLock",
+	enter(native{name: "sync.rwLock", lock: true,
 		alts: func(m *Machine, g *goroutine, r []uint64) int {
 			return int(flag(m.noShares(g, r[0]+rwReaders)))
 		},
@@ -190,7 +193,7 @@ var enterNatives = sync.OnceFunc(func() {
 			m.put(r[0]+rwHeld, 0)
 			m.release(g, r[0])
 		}})
-	enter(native{name: "(*sync.RWMutex).RLock",
+	enter(native{name: "(*sync.RWMutex).RLock", lock: true,
 		alts: func(m *Machine, g *goroutine, r []uint64) int {
 			if r[0]>>32 == 0 {
 				return 1
@@ -274,7 +277,7 @@ var enterNatives = sync.OnceFunc(func() {
 		}})
 
 	// Once: 0 not yet, 1 running, 2 done.
-	enter(native{name: "sync.onceBegin",
+	enter(native{name: "sync.onceBegin", lock: true,
 		alts: func(m *Machine, g *goroutine, r []uint64) int {
 			if r[0]>>32 == 0 {
 				return 1
@@ -460,16 +463,32 @@ var enterNatives = sync.OnceFunc(func() {
 		g.status = ended
 		g.frames = g.frames[:0]
 	})
-	enter(native{name: "testing/synctest.Wait", alts: func(m *Machine, g *goroutine,
+	enter(native{name: synctestWait, alts: func(m *Machine, g *goroutine,
 		r []uint64) int {
 		return int(flag(m.settled(g)))
 	},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.joinAll(g) }})
-	plain("testing/synctest.bubble", func(m *Machine, g *goroutine, r []uint64) {
+	plain("testing/synctest.enter", func(m *Machine, g *goroutine, r []uint64) {
 		m.touch(m.loc(locName{kind: bubbleLoc, a: g.number}), true)
-		g.bubble = r[0] != 0
+		g.bubble = true
 		m.clockShows() // it begins with the bubble
 	})
+	enter(native{name: synctestLeave, alts: func(m *Machine, g *goroutine, r []uint64) int {
+		return int(flag(m.aloneInBubble(g)))
+	},
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			m.touch(m.loc(locName{kind: bubbleLoc, a: g.number}), true)
+			g.bubble = false
+			for _, x := range m.gors {
+				if x.status == alive && x.daemon && x.bubble && x.armed { // a timer of the bubble
+					m.saveState(x)
+					m.alarm(x.number)
+					x.armed = false
+				}
+			}
+			m.joinAll(g)
+			m.clockShows()
+		}})
 	plain("internal/cpor.Print", func(m *Machine, g *goroutine, r []uint64) {
 		m.print(m.text(r[0]))
 	})
@@ -1060,33 +1079,69 @@ func (m *Machine) deadlineOf(g *goroutine) int64 {
 	return g.deadline
 }
 
+// Functions of package testing/synctest that wait.
+const (
+	synctestWait  = "testing/synctest.Wait"
+	synctestLeave = "testing/synctest.leave"
+)
+
+// aloneInBubble reports whether a bubble has come to its end: all its goroutines but g have ended.
+// Its timers do not count.
+func (m *Machine) aloneInBubble(g *goroutine) bool {
+	alone := true
+	for _, x := range m.gors {
+		if x == g || x.status == absent {
+			continue
+		}
+		m.touch(m.loc(locName{kind: bubbleLoc, a: x.number}), false)
+		if !x.bubble {
+			continue
+		}
+		m.touch(m.loc(locName{kind: awakeLoc, a: x.number}), false)
+		if x.status == alive && !(x.daemon && m.inNative(x, "time.awaitTimer")) {
+			alone = false
+		}
+	}
+	m.scanNew(g)
+	return alone
+}
+
 // quiet reports whether only goroutines that wait for their alarms are left (in the bubble, if g
-// is in one). Before time passes, a goroutine in synctest.Wait continues. Whether x can run
-// changes only by transitions of x, and by transitions of others that are awake; all these write
-// awake locations.
+// is in one). Before time passes, a goroutine in synctest.Wait continues. As in Go, time in a
+// bubble stands while somebody there waits for a lock, and from when its function has returned on.
+// Whether x can run changes only by transitions of x, and by transitions of others, in the bubble
+// or not; all these write awake locations.
 func (m *Machine) quiet(g *goroutine, passes bool) bool {
 	quiet := true
 	for _, x := range m.gors {
 		if x == g || x.status == absent {
 			continue
 		}
+		m.touch(m.loc(locName{kind: awakeLoc, a: x.number}), false)
 		if g.bubble && !x.bubble {
 			m.touch(m.loc(locName{kind: bubbleLoc, a: x.number}), false)
 			continue
 		}
-		m.touch(m.loc(locName{kind: awakeLoc, a: x.number}), false)
-		if quiet && x.status == alive && (m.ready(x) || passes && m.inWait(x)) {
-			quiet = false
+		if !quiet || x.status != alive {
+			continue
 		}
+		waits := m.inNative(x, synctestWait) || g.bubble && m.inNative(x, synctestLeave)
+		quiet = !(m.ready(x) || g.bubble && m.locks(x) || passes && waits)
 	}
 	m.scanNew(g)
 	return quiet
 }
 
-// inWait reports whether a goroutine is in synctest.Wait.
-func (m *Machine) inWait(x *goroutine) bool {
+// inNative reports whether a goroutine is about to call a function that synchronizes.
+func (m *Machine) inNative(x *goroutine, name string) bool {
 	i := x.pending()
-	return i != nil && i.Op == compile.Sync && natives[i.N].name == "testing/synctest.Wait"
+	return i != nil && i.Op == compile.Sync && natives[i.N].name == name
+}
+
+// locks reports whether a goroutine is about to lock something.
+func (m *Machine) locks(x *goroutine) bool {
+	i := x.pending()
+	return i != nil && i.Op == compile.Sync && natives[i.N].lock
 }
 
 // ready reports whether a goroutine can continue without an alarm.
@@ -1100,7 +1155,7 @@ func (m *Machine) ready(x *goroutine) bool {
 	}
 	if i.Op == compile.Sync {
 		if n := natives[i.N].name; n == "internal/cpor.Await" || n == "time.awaitTimer" ||
-			n == "testing/synctest.Wait" {
+			n == synctestWait {
 			return false
 		}
 	}

@@ -272,6 +272,8 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 				m.tokens(r[0])) + wakers(r[0], "call Done")
 		case "sync.onceBegin":
 			return "waits for " + m.doing(g) + ", which is running"
+		case synctestLeave:
+			return "waits for the other goroutines of its bubble, in which time stands now"
 		case "internal/cpor.Forever":
 			return "has ended by Goexit, and the others never end"
 		}

@@ -39,6 +39,7 @@ type Binary struct {
 	temp    string
 	held    *os.File // of temp, while it is needed
 	polls   bool
+	bubbles bool // the program may use testing/synctest
 	symbols *symbols
 	threads system.Names[threadName]
 	locs    system.Names[locName]
@@ -114,6 +115,8 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 		b.Close()
 		return nil, err
 	}
+	b.bubbles = slices.ContainsFunc(deps,
+		func(d dependency) bool { return d.path == "testing/synctest" })
 	if b.symbols, err = readSymbols(b.file, b.goroot); err != nil {
 		b.Close()
 		return nil, err

@@ -42,8 +42,8 @@
 //     when no alarm is due earlier. A goroutine that reads the clock has a point, and sees the
 //     time that has passed plus a nanosecond for each step that happened before, which is the
 //     same in equivalent executions. If it reads the clock in one place again and again, time
-//     passes there. In a bubble of testing/synctest an alarm goes off only when nobody there can
-//     run; the goroutines of a bubble bear a mark of ours, not that of the run-time.
+//     passes there. In a bubble of testing/synctest an alarm goes off only when all there wait
+//     durably, as in Go; the goroutines of a bubble bear a mark of ours, not that of the run-time.
 //
 //   - Map iteration, hash seeds, math/rand: each goroutine draws from a sequence of its own.
 //     A sync.Pool of the program gives back what was put into it last, those of the library

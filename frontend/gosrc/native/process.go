@@ -279,6 +279,7 @@ const (
 	cmdQuiet
 	cmdCounts
 	cmdSockets
+	cmdBubbles
 )
 
 // countsText is why an execution ends in which the test counts goroutines for the first time, and
@@ -385,6 +386,9 @@ func (p *process) command(prefix []Choice, pol Policy, fork bool, w *watch) erro
 	}
 	if p.b.polls {
 		c[0] |= cmdPolls
+	}
+	if p.b.bubbles {
+		c[0] |= cmdBubbles
 	}
 	c[0] |= p.b.names.needed()
 	if p.now != Fork && p.mode != Fresh {

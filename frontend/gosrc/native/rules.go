@@ -69,7 +69,7 @@ var rules = []rule{
 
 	// A test in a bubble is the test itself.
 	{file: "testing/synctest/synctest.go", name: "Test",
-		code: `if cporRun(func() { f(t) }) { return }`, optional: true},
+		code: `if cporRun(func() { cporIn(t, f) }) { return }`, optional: true},
 	{file: "runtime/synctest.go", name: "synctestRun",
 		code: `if cporOn && cporBubbleRun(f) { return }`},
 	{file: "runtime/synctest.go", name: "synctestWait",
