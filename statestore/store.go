@@ -84,7 +84,7 @@ type Store interface {
 
 	// Bytes returns the memory that the store holds, in bytes: tables with their free slots, nodes,
 	// parents. It does not count memory that a growing table gave up, even if the garbage collector
-	// has not freed it yet, nor the scratch of the sessions, about 180 KB each.
+	// has not freed it yet, nor the scratch of the sessions, at most 600 KB each.
 	Bytes() uint64
 
 	// Exact reports whether the store never takes a new state for a covered

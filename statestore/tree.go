@@ -306,7 +306,7 @@ func (p *profile) spread(slots []openSlot) {
 
 // NewSession implements [Store].
 func (t *treeStore) NewSession() Session {
-	x := &treeSession{t: t, frames: map[int]*frame{}}
+	x := &treeSession{t: t, frames: map[int]*frame{}, room: allKnownWords}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sessions = append(t.sessions, x)
@@ -323,6 +323,7 @@ type treeSession struct {
 	parent     Ref      // the parent last inserted from, and its code
 	parentCode uint64
 	deferred   []deferred // insertions that Settle completes
+	room       int        // words that the tables of known values may still get
 	words      []uint64   // see DeferNumbers
 	_          [64]byte
 	added      atomic.Uint64 // read by others
@@ -361,14 +362,17 @@ type frame struct {
 	leaves []int32  // the leaves with other values
 	dirty  []uint64 // vertices that are to be looked up
 	undo   []change // of codes
+	known  []*known // by part; nil for those that are not found by their value
 	missed []missed
 }
 
-// missed is a change of a part that was not among the session's recent moves.
+// missed is a part whose number was not found: by its value, or, if the part is long, by what
+// has changed.
 type missed struct {
-	at   *move
-	key  move
-	part uint8
+	place int // for the value
+	at    *move
+	key   move
+	part  uint8
 }
 
 // change is a code that has been replaced.
@@ -403,6 +407,9 @@ func (x *treeSession) prepare(f *frame) {
 	f.words = make([]uint64, f.sh.n)
 	f.codes = make([]uint32, len(f.sh.vertex))
 	f.dirty = make([]uint64, (len(f.sh.vertex)+63)/64)
+	for p := range f.sh.parts {
+		f.known = append(f.known, newKnown(f.sh, p, &x.room))
+	}
 }
 
 // number returns the number of v in table n, 0 if it has none and create is not
@@ -538,14 +545,52 @@ func (x *treeSession) join(f *frame, l *layout, base *[maxSlots]uint32, create b
 }
 
 // differ computes the numbers of s from those of the base. changed, if not nil, are the
-// words in which they can differ. near is false, and nothing is computed, if s differs
-// so much from the base that it is better made the base itself. ok is false if a number
-// is missing.
+// words in which they can differ. near is false, and nothing is computed, if s differs so much
+// from the base that it is better made the base itself: not if states that are near to each
+// other were loaded. ok is false if a number is missing.
 func (x *treeSession) differ(f *frame, s []uint64, changed []int32, create bool) (near, ok bool) {
 	sh := f.sh
 	f.now, f.nowSize, f.changed = f.ids, f.size, 0
+	once, twice, near := f.compare(s, changed)
+	if !near {
+		return false, true
+	}
+	unknown := x.findParts(f, s, once, twice)
+	if unknown == 0 {
+		return true, true
+	}
+	ok = true
+	slow := false
+	for _, v := range f.leaves {
+		vx := &sh.vertex[v]
+		part := uint32(1) << (vx.part & 31)
+		if unknown&part == 0 {
+			continue
+		}
+		value := s[vx.word] & vx.mask >> vx.shift
+		if twice&part == 0 && sh.moves != 0 && f.known[vx.part].byMove() {
+			key := move{value: value, from: f.ids[vx.part], leaf: sh.moves | uint32(v)}
+			at := x.moveAt(&key)
+			if at.value == key.value && at.from == key.from && at.leaf == key.leaf {
+				f.setPart(vx.part, at.to)
+				continue
+			}
+			f.missed = append(f.missed, missed{at: at, key: key, part: vx.part})
+		}
+		slow = true
+		ok = ok && x.set(f, v, vx, value, value < immediate, create)
+	}
+	if slow {
+		ok = x.climb(f, s, ok, create)
+	}
+	return true, ok
+}
+
+// compare sets f.leaves to those of s with other values than in the base, and returns the parts
+// with some of them, and with several. near is that of differ.
+func (f *frame) compare(s []uint64, changed []int32) (once, twice uint32, near bool) {
+	sh := f.sh
 	leaves := f.leaves[:0]
-	var once, twice uint32 // parts with one leaf changed, and with more
 	total := 0
 	for i0 := 0; i0 < len(s); i0 += 64 {
 		var diff uint64
@@ -556,8 +601,8 @@ func (x *treeSession) differ(f *frame, s []uint64, changed []int32, create bool)
 		} else {
 			diff = differing(s[i0:min(i0+64, len(s))], f.words[i0:])
 		}
-		if total += bits.OnesCount64(diff); total > 4 && 2*total > len(s) {
-			return false, true
+		if total += bits.OnesCount64(diff); f.base == 0 && total > 4 && 2*total > len(s) {
+			return 0, 0, false
 		}
 		for ; diff != 0; diff &= diff - 1 {
 			i := i0 + bits.TrailingZeros64(diff)
@@ -573,32 +618,33 @@ func (x *treeSession) differ(f *frame, s []uint64, changed []int32, create bool)
 		}
 	}
 	f.leaves = leaves
-	ok = true
-	slow := false
-	for _, v := range leaves {
-		vx := &sh.vertex[v]
-		value := s[vx.word] & vx.mask >> vx.shift
-		if twice>>(vx.part&31)&1 == 0 && sh.moves != 0 {
-			key := move{value: value, from: f.ids[vx.part], leaf: sh.moves | uint32(v)}
-			at := x.moveAt(&key)
-			if at.value == key.value && at.from == key.from && at.leaf == key.leaf {
-				f.setPart(vx.part, at.to)
-				continue
-			}
-			f.missed = append(f.missed, missed{at, key, vx.part})
+	return once, twice, true
+}
+
+// findParts sets the numbers of some parts of s that are known by their values, and returns
+// the other parts. Those in twice have several changes.
+func (x *treeSession) findParts(f *frame, s []uint64, parts, twice uint32) (unknown uint32) {
+	for ; parts != 0; parts &= parts - 1 {
+		p := bits.TrailingZeros32(parts)
+		k := f.known[p]
+		if k == nil || twice>>p&1 == 0 && k.byMove() && f.sh.moves != 0 {
+			unknown |= 1 << p
+			continue
 		}
-		slow = true
-		ok = ok && x.set(f, v, vx, value, value < immediate, create)
+		id, place := k.find(s)
+		if id != 0 {
+			f.setPart(uint8(p), id)
+			continue
+		}
+		unknown |= 1 << p
+		f.missed = append(f.missed, missed{place: place, part: uint8(p)})
 	}
-	if slow {
-		ok = x.climb(f, ok, create)
-	}
-	return true, ok
+	return unknown
 }
 
 // climb looks up the vertices that are marked, and what is above them, unless ok is
 // false already. It gives the base its codes back.
-func (x *treeSession) climb(f *frame, ok, create bool) bool {
+func (x *treeSession) climb(f *frame, s []uint64, ok, create bool) bool {
 	// Children come before their parents, so the lowest first is the right order.
 	for w := 0; w < len(f.dirty) && ok; w++ {
 		for f.dirty[w] != 0 && ok {
@@ -612,6 +658,10 @@ func (x *treeSession) climb(f *frame, ok, create bool) bool {
 	if ok {
 		for i := range f.missed {
 			m := &f.missed[i]
+			if m.at == nil {
+				f.known[m.part].enter(s, f.now[m.part], m.place)
+				continue
+			}
 			*m.at = m.key
 			m.at.to = f.now[m.part]
 		}
