@@ -30,8 +30,8 @@ func Now() string {
 // Set switches one sabotage on and all others off; "" switches all off.
 func Set(name string) {
 	known := name == ""
-	for _, s := range slices.Concat(List, Bounds, Asking, Conform, Histories, Temporal, Claims,
-		Merging, Emitter, ModelEmitter) {
+	for _, s := range slices.Concat(List, Bounds, Asking, Conform, Histories, Sampling, Temporal,
+		Claims, Merging, Emitter, ModelEmitter) {
 		known = known || s.Name == name
 	}
 	if !known {

@@ -177,6 +177,15 @@ var Histories = []struct{ Name, What string }{
 	{"histories/adjacent", "nobody tries the next steps of the others after an access"},
 }
 
+// Sampling are the sabotages of random schedules (frontend/gosrc/gotest), which the statistics of
+// TestSURW must find:
+//
+//	go test -tags sabotage ./frontend/gosrc/gotest -run SabotageSURW
+var Sampling = []struct{ Name, What string }{
+	{"surw/weights", "all threads have an equal share of the selected steps that are left"},
+	{"surw/started", "a thread keeps the steps of those that it has started"},
+}
+
 // Temporal are the sabotages of the check of temporal properties with a reduction
 // (engine/temporal), which its comparison with brute force must find:
 //

@@ -35,7 +35,7 @@ const (
 	Full Engine = "full"
 	// Cartesian: cartesian reduction, with stored states.
 	Cartesian Engine = "cartesian"
-	// Random: random schedules and by PCT until the time is over.
+	// Random: random schedules, by PCT and by SURW, too, until the time is over.
 	Random Engine = "random"
 )
 

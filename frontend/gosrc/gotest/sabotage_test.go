@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cpor/frontend/gosrc"
 	"cpor/testkit/sabotage"
 )
 
@@ -31,5 +32,22 @@ func TestSabotage(t *testing.T) {
 			t.Errorf("%s is not found: %s", s.Name, s.What)
 		}
 		t.Logf("%s: scenario %d", s.Name, n)
+	}
+}
+
+// TestSabotageSURW holds that each fault that is built into SURW makes orders uneven.
+func TestSabotageSURW(t *testing.T) {
+	p, err := load(t, uneven).Test("TestObject", gosrc.Explore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sabotage.Set("")
+	for _, s := range sabotage.Sampling {
+		sabotage.Set(s.Name)
+		o := sampled(t, p, true, 5, 1000)
+		o.want = 10
+		if chi, bound := o.statistic(); chi < bound {
+			t.Errorf("%s is not found: %s", s.Name, s.What)
+		}
 	}
 }

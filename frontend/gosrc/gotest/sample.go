@@ -32,10 +32,9 @@ const (
 // ever while others continue; then again each time when the number has doubled.
 const firstLook = 128
 
-// sampler runs executions at random: every other one chooses evenly among the
-// threads that can continue, the others by PCT (Burckhardt, Kothari, Musuvathi,
-// Nagarakatte, ASPLOS 2010: random priorities, which are lowered at d-1 random
-// steps), with d from 1 to 3.
+// sampler runs executions at random: every other one chooses evenly among the threads that can
+// continue. The others choose in turns by PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS
+// 2010: random priorities, which are lowered at d-1 random steps), with d from 1 to 3, and by SURW.
 type sampler struct {
 	m      system.Machine
 	rand   *rand.Rand
@@ -47,12 +46,16 @@ type sampler struct {
 	prio     []int
 	low      int
 	tail     bool // stop when the test has ended, whoever continues
+	uniform  uniform
+	surw     bool // this execution is by SURW
+	counts   bool // it counts steps for SURW
 	order    []int
 	buf      system.State
 }
 
 func newSampler(p *gosrc.Program, seed uint64) *sampler {
-	return &sampler{m: p.NewMachine(), rand: rand.New(rand.NewPCG(seed, 1)), length: 10,
+	r := rand.New(rand.NewPCG(seed, 1))
+	return &sampler{m: p.NewMachine(), rand: r, uniform: uniform{rand: r}, length: 10,
 		limit: shortSample}
 }
 
@@ -61,13 +64,17 @@ func (s *sampler) begin(p *gosrc.Program) {
 	s.m.Load(p.Initial()[0])
 	s.steps = s.steps[:0]
 	s.prio, s.low = s.prio[:0], 0
+	s.surw, s.counts = false, false
 }
 
 // run runs one execution. It returns whether it failed, and whether it came to an
 // end; the steps are in s.steps.
 func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed, ended bool) {
 	s.begin(p)
-	pct := number%2 == 1
+	pct := s.choose(number)
+	if s.counts {
+		defer s.uniform.counted()
+	}
 	changes := s.changes(pct, number)
 	limit := s.limitOf()
 	m := s.m.(*machine.Machine)
@@ -109,6 +116,16 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 	return false, false
 }
 
+// choose decides how an execution chooses, by its number, and tells whether that is by PCT.
+func (s *sampler) choose(number int) (pct bool) {
+	if number%4 == 3 {
+		s.counts = s.uniform.begin(number / 4)
+		s.surw = !s.counts
+	}
+	s.m.Track(s.surw || s.counts)
+	return number%4 == 1
+}
+
 // abandoned reports whether nothing more can be learned from an execution.
 func abandoned(p *gosrc.Program) bool {
 	return p.Unsupported() != nil || p.GaveUp() != "" || p.Halted()
@@ -118,7 +135,7 @@ func abandoned(p *gosrc.Program) bool {
 // has.
 func (s *sampler) changes(pct bool, number int) (steps []int) {
 	if pct {
-		for range number / 2 % 3 {
+		for range number / 4 % 3 {
 			steps = append(steps, s.rand.IntN(s.length))
 		}
 	}
@@ -170,7 +187,13 @@ func (s *sampler) step(pct, lower bool) system.Outcome {
 	}
 	mark := s.m.Mark()
 	out := system.Outcome{Kind: system.Ended}
+	if s.surw {
+		s.uniform.pass(len(s.steps))
+	}
 	for _, t := range s.order {
+		if s.surw && s.uniform.isHeld(t) {
+			continue
+		}
 		first := uint64(0)
 		draws := s.m.(*machine.Machine).Draws(t)
 		if draws {
@@ -178,6 +201,13 @@ func (s *sampler) step(pct, lower bool) system.Outcome {
 		}
 		if out = s.m.Step(t, first); out.Kind != system.Moved {
 			continue
+		}
+		if s.surw && s.uniform.selected(s.m.Accesses(), s.m.(*machine.Machine)) {
+			s.m.Rewind(mark)
+			if !s.uniform.goes(t, len(s.steps), s.enabled) {
+				continue
+			}
+			out = s.m.Step(t, first)
 		}
 		if lower {
 			// The one that would go is the last one from now on.
@@ -205,7 +235,36 @@ func (s *sampler) step(pct, lower bool) system.Outcome {
 			out = s.m.Step(t, alt)
 		}
 		s.steps = append(s.steps, trace.Step{Thread: t, Alt: alt})
+		s.took(t)
 		return out
 	}
+	if s.surw && s.uniform.release() { // whose turn it is cannot run
+		return s.step(pct, lower)
+	}
 	return out
+}
+
+// enabled returns who can run.
+func (s *sampler) enabled() (ts []int) {
+	mark := s.m.Mark()
+	for _, t := range s.order {
+		if s.m.Step(t, 0).Kind == system.Moved {
+			ts = append(ts, t)
+		}
+		s.m.Rewind(mark)
+	}
+	return ts
+}
+
+// took tells SURW of a step of a thread.
+func (s *sampler) took(t int) {
+	if !s.surw && !s.counts {
+		return
+	}
+	m := s.m.(*machine.Machine)
+	if s.counts {
+		s.uniform.count(t, m.Accesses(), m)
+	}
+	s.order = m.Living(s.order[:0])
+	s.uniform.started(t, s.order)
 }

@@ -777,6 +777,22 @@ const (
 	locKinds                  // how many there are
 )
 
+// Object is what has several locations, such as a channel: who has allocated it, and how many that
+// goroutine had allocated before. It is the same in executions in which the same happens before.
+type Object struct{ creator, seq int32 }
+
+// Object returns the object that a location is a part of; false if that is nothing that operations
+// name.
+func (m *Machine) Object(l system.Loc) (Object, bool) {
+	switch n := m.sys.locs.Name(uint32(l)); n.kind {
+	case wordLoc:
+		return Object{n.a, n.b}, true
+	case waitLoc, offerLoc, shareEntry, shareAdds, sharePlace:
+		return Object{n.b, n.c}, true
+	}
+	return Object{}, false
+}
+
 // threadName is the n-th child of a goroutine.
 type threadName struct{ parent, n int32 }
 
