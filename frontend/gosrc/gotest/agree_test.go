@@ -58,10 +58,12 @@ func agreeOn(t *testing.T, names []string, texts map[string]string, together boo
 	}
 }
 
-// compiledTest is a test that the interpreter can begin.
-type compiledTest struct {
-	*gosrc.Compiled
-	test string
+// interpretedTest is a test for the interpreter.
+type interpretedTest struct {
+	// compile returns the program of the test. Programs of their own are compiled when they are
+	// explored, and not kept: a hundred of them fill the memory.
+	compile func() (*gosrc.Compiled, error)
+	test    string
 }
 
 // agreeOnSome is agreeOn for programs of which one binary is made. It adds to seen what became of
@@ -73,11 +75,11 @@ func agreeOnSome(t *testing.T, names []string, texts map[string]string, together
 	for i, name := range names {
 		packages[name] = fmt.Sprintf("p%d", i)
 	}
-	apart := map[string]compiledTest{}
+	apart := map[string]interpretedTest{}
 	if !together {
 		apart = compileApart(t, packages, texts)
 		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
-			return apart[n].Compiled == nil // a mutant
+			return apart[n].compile == nil // a mutant
 		})
 	}
 	dir := t.TempDir()
@@ -134,14 +136,15 @@ func agreeOnSome(t *testing.T, names []string, texts map[string]string, together
 		is, test := polls[name], "Test_"+packages[name]
 		c := apart[name]
 		if together {
-			c = compiledTest{compiled[is], test}
+			all := compiled[is]
+			c = interpretedTest{func() (*gosrc.Compiled, error) { return all, nil }, test}
 		}
 		t.Run(name, func(t *testing.T) { seen[agree(t, c, binaries[is], test, texts[name])]++ })
 	}
 }
 
-// compileApart compiles each program for itself, without those that do not compile.
-func compileApart(t *testing.T, packages, texts map[string]string) map[string]compiledTest {
+// compileApart loads each program for itself, without those that do not compile.
+func compileApart(t *testing.T, packages, texts map[string]string) map[string]interpretedTest {
 	dir := t.TempDir()
 	write := writer(t, dir)
 	writeModule(t, write)
@@ -154,10 +157,10 @@ func compileApart(t *testing.T, packages, texts map[string]string) map[string]co
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]compiledTest{}
+	out := map[string]interpretedTest{}
 	for _, p := range pkgs {
-		if c, err := p.Compile(); err == nil && len(p.Errors) == 0 {
-			out[named[p.Path]] = compiledTest{c, "TestK"}
+		if _, err := p.Compile(); err == nil && len(p.Errors) == 0 {
+			out[named[p.Path]] = interpretedTest{p.Compile, "TestK"}
 		}
 	}
 	return out
@@ -168,10 +171,14 @@ func compileApart(t *testing.T, packages, texts map[string]string) map[string]co
 var adds = regexp.MustCompile(`atomic\.(Add|Int|Uint)`)
 
 // agree explores a program on both machines. It returns what became of it.
-func agree(t *testing.T, c compiledTest, b *native.Binary, test, text string) string {
+func agree(t *testing.T, p interpretedTest, b *native.Binary, test, text string) string {
+	c, err := p.compile()
+	if err != nil {
+		return "refused"
+	}
 	o := Options{Engine: DPOR, Timeout: *agreeLimit, Workers: 1, MaxMemory: 2 << 30}
 	var no *gosrc.Unsupported
-	prog, err := c.Test(c.test, gosrc.Explore{Time: gosrc.AnyTime})
+	prog, err := c.Test(p.test, gosrc.Explore{Time: gosrc.AnyTime})
 	var want *Result
 	if err == nil {
 		want, err = Run(t.Context(), prog, o)
