@@ -31,7 +31,7 @@ type uniform struct {
 type profile struct {
 	steps   []int // by thread
 	objects []objectSteps
-	parents []int // by thread, from 1 on, of all executions
+	parents []int // by thread, from 1 on, of all executions; see adopt
 }
 
 // objectSteps counts the steps that touch an object.
@@ -68,10 +68,33 @@ func (u *uniform) weigh(steps []int) {
 	u.weights = append(u.weights[:0], make([]int, max(len(steps), len(u.profile.parents)))...)
 	for t, n := range steps {
 		for u.weights[t] += n; t > 0; {
-			t = u.profile.parents[t]
+			t = u.profile.parent(t)
 			u.weights[t] += n
 		}
 	}
+}
+
+// parent returns who started a thread, 0 if that is not known.
+func (p *profile) parent(t int) int {
+	if t < len(p.parents) {
+		return p.parents[t]
+	}
+	return 0
+}
+
+// adopt notes that t has started x. The number of a thread that has ended is given to another one,
+// so in one execution x may have started t, and in another one t starts x. The parents must have
+// no such circle: then the first thread counts as the parent.
+func (p *profile) adopt(t, x int) {
+	for x >= len(p.parents) {
+		p.parents = append(p.parents, 0)
+	}
+	for a := t; a > 0; a = p.parent(a) {
+		if a == x {
+			t = 0
+		}
+	}
+	p.parents[x] = t
 }
 
 // count notes a step of an execution that only counts them.
@@ -125,10 +148,7 @@ func (u *uniform) started(t int, living []int) {
 			continue
 		}
 		u.alive[x] = true
-		for x >= len(u.profile.parents) {
-			u.profile.parents = append(u.profile.parents, 0)
-		}
-		u.profile.parents[x] = t
+		u.profile.adopt(t, x)
 		u.weights = add(add(u.weights, x, 0), t, 0)
 		if sabotage.Is("surw/started") {
 			continue

@@ -232,3 +232,16 @@ func TestSURW(t *testing.T) {
 		})
 	}
 }
+
+// TestParents: whoever has started whom in different executions, the parents have no circle, which
+// would never end.
+func TestParents(t *testing.T) {
+	u := uniform{}
+	for _, start := range [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 1}, {1, 3}, {2, 1}, {1, 1}, {3, 2}} {
+		u.profile.adopt(start[0], start[1])
+		u.weigh([]int{1, 1, 1, 1, 1})
+		if u.weights[0] != 5 {
+			t.Errorf("%v: weights %v; the first thread has all five steps", start, u.weights)
+		}
+	}
+}
