@@ -185,10 +185,10 @@ func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
 	for _, p := range packages(t) {
-		from := strings.TrimPrefix(p.ImportPath, "cpor/")
+		from := strings.TrimPrefix(p.ImportPath, p.Module.Path+"/")
 		found[from] = nil
 		for _, to := range p.Imports {
-			if rest, ok := strings.CutPrefix(to, "cpor/"); ok {
+			if rest, ok := strings.CutPrefix(to, p.Module.Path+"/"); ok {
 				found[from] = append(found[from], rest)
 			}
 		}
@@ -200,10 +200,11 @@ func imports(t *testing.T) map[string][]string {
 type goPackage struct {
 	ImportPath, Name       string
 	GoFiles, Imports, Deps []string
+	Module                 struct{ Path string }
 }
 
 var listed = sync.OnceValues(func() (map[string]goPackage, error) {
-	list := exec.Command("go", "list", "-json=ImportPath,Name,GoFiles,Imports,Deps", "./...")
+	list := exec.Command("go", "list", "-json=ImportPath,Name,GoFiles,Imports,Deps,Module", "./...")
 	list.Dir = root
 	out, err := list.Output()
 	if err != nil {

@@ -315,7 +315,7 @@ func TestRacePackages(t *testing.T) {
 	concurrent := regexp.MustCompile(
 		`(?m)^\s*go (func\b|[\w.]+\()|^\s*"(sync/atomic|golang.org/x/sync/errgroup)"`)
 	for _, p := range packages(t) {
-		pkg := "." + strings.TrimPrefix(p.ImportPath, "cpor")
+		pkg := "." + strings.TrimPrefix(p.ImportPath, p.Module.Path)
 		known := p.Name == "main" || listed[pkg]
 		for l := range listed {
 			below, pattern := strings.CutSuffix(l, "...")
