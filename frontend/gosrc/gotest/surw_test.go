@@ -25,8 +25,8 @@ func times(n int, f func()) {
 	}
 }
 
-// The word is loaded in ten orders: one goroutine loads it before it starts one that loads it twice,
-// beside another one that does so.
+// The word is loaded in ten orders: one goroutine loads it before it starts one that loads it
+// twice, beside another one that does so.
 func TestObject(t *testing.T) {
 	var word, other atomic.Int32
 	var mu sync.Mutex

@@ -383,7 +383,7 @@ func TestCopied(t *testing.T) {
 	l.RLock()
 	c := l
 	l.RUnlock()
-	c.RLock() // waits for ever if a writer has waited
+	c.RLock() // waits forever if a writer has waited
 	<-done
 }
 
