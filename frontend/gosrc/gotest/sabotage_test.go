@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cpor/frontend/gosrc"
+	"cpor/testkit/gogen"
 	"cpor/testkit/sabotage"
 )
 
@@ -37,7 +38,7 @@ func TestSabotage(t *testing.T) {
 
 // TestSabotageSURW holds that each fault that is built into SURW makes orders uneven.
 func TestSabotageSURW(t *testing.T) {
-	p, err := load(t, uneven).Test("TestObject", gosrc.Explore{})
+	p, err := load(t, gogen.Uneven).Test("TestObject", gosrc.Explore{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestSabotageSURW(t *testing.T) {
 		sabotage.Set(s.Name)
 		o := sampled(t, p, true, 5, 1000)
 		o.want = 10
-		if chi, bound := o.statistic(); chi < bound {
+		if chi, bound := gogen.ChiSquared(o.seen, o.want); chi < bound {
 			t.Errorf("%s is not found: %s", s.Name, s.What)
 		}
 	}

@@ -2,106 +2,19 @@ package gotest
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/machine"
 	"cpor/system"
+	"cpor/testkit/gogen"
 )
-
-const uneven = `package m
-
-import (
-	"sync"
-	"sync/atomic"
-	"testing"
-)
-
-func times(n int, f func()) {
-	for range n {
-		f()
-	}
-}
-
-// The word is loaded in ten orders: one goroutine loads it before it starts one that loads it
-// twice, beside another one that does so.
-func TestObject(t *testing.T) {
-	var word, other atomic.Int32
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	load := func() { word.Load() }
-	wg.Go(func() {
-		times(3, func() { other.Add(1) })
-		load()
-		wg.Go(func() {
-			mu.Lock()
-			mu.Unlock()
-			times(2, load)
-		})
-	})
-	wg.Go(func() {
-		mu.Lock()
-		other.Load()
-		mu.Unlock()
-		times(2, load)
-	})
-	wg.Wait()
-}
-
-// Nobody waits for anybody.
-func TestAll(t *testing.T) {
-	var word atomic.Int32
-	go word.Load()
-	go func() {
-		go word.Load()
-		word.Load()
-	}()
-}
-
-// The word is loaded under a lock, so that whose turn it is is often blocked.
-func TestBlocked(t *testing.T) {
-	var word atomic.Int32
-	var mu sync.Mutex
-	for range 2 {
-		go times(2, func() {
-			mu.Lock()
-			word.Load()
-			mu.Unlock()
-		})
-	}
-}
-
-// One spins until another one moves, which may be held.
-func TestSpins(t *testing.T) {
-	var word, flag atomic.Int32
-	go func() {
-		word.Load()
-		flag.Store(1)
-	}()
-	for flag.Load() == 0 {
-	}
-	word.Load()
-}
-`
 
 // orders is how often an execution had each order of its selected steps.
 type orders struct {
 	seen map[string]int
 	want int // how many there are
-	runs int
-}
-
-// statistic is the chi-squared statistic of equally likely orders, and its mean with six standard
-// deviations.
-func (o *orders) statistic() (chi, bound float64) {
-	mean := float64(o.runs) / float64(o.want)
-	for _, n := range o.seen {
-		chi += (float64(n) - mean) * (float64(n) - mean) / mean
-	}
-	free := float64(o.want - 1)
-	return chi + float64(o.want-len(o.seen))*mean, free + 6*math.Sqrt(2*free)
 }
 
 // sampled samples a test by SURW, or by an even choice among those who can run. Selected are all
@@ -120,7 +33,7 @@ func sampled(t *testing.T, p *gosrc.Program, surw bool, touched, runs int) *orde
 	if touched > 0 && which < 0 {
 		t.Fatalf("no object is touched by %d steps", touched)
 	}
-	o := &orders{seen: map[string]int{}, runs: runs}
+	o := &orders{seen: map[string]int{}}
 	m := p.NewMachine().(*machine.Machine)
 	m.Track(true)
 	for i, done := 0, 0; done < runs; i++ {
@@ -156,7 +69,7 @@ func sampled(t *testing.T, p *gosrc.Program, surw bool, touched, runs int) *orde
 		}
 		o.seen[fmt.Sprint(who)]++
 		if touched == 0 && o.want == 0 {
-			o.want = extensions(before)
+			o.want = gogen.Extensions(before)
 		}
 	}
 	return o
@@ -169,27 +82,11 @@ func touches(m *machine.Machine, o machine.Object) bool {
 	})
 }
 
-// extensions returns how many orders steps have of which each comes after the one that led to it:
-// n! by the product of how many steps each one leads to (Knuth, The Art of Computer Programming 3,
-// section 5.1.4, exercise 20).
-func extensions(before []int) int {
-	size := make([]int, len(before))
-	n := 1.0
-	for i := len(size) - 1; i >= 0; i-- {
-		size[i]++
-		n *= float64(i+1) / float64(size[i])
-		if before[i] >= 0 {
-			size[before[i]] += size[i]
-		}
-	}
-	return int(math.Round(n))
-}
-
 // TestSURW: where the weights are right and nobody who has selected steps left is blocked, all
 // orders of them are equally likely. Where they are not, all are possible. An even choice among
 // those who can run is far from that.
 func TestSURW(t *testing.T) {
-	c := load(t, uneven)
+	c := load(t, gogen.Uneven)
 	for _, tt := range []struct {
 		test    string
 		touched int // by so many steps is the object that is selected; 0: all are selected
@@ -215,7 +112,7 @@ func TestSURW(t *testing.T) {
 				if o.want == 0 {
 					continue // it is enough that it ends
 				}
-				chi, bound := o.statistic()
+				chi, bound := gogen.ChiSquared(o.seen, o.want)
 				t.Logf("SURW %v: %d of %d orders, statistic %.1f, bound %.1f", surw, len(o.seen),
 					o.want, chi, bound)
 				switch {
