@@ -97,8 +97,8 @@ func ChiSquared(seen map[string]int, orders int) (chi, bound float64) {
 }
 
 // Extensions returns how many orders steps have of which each comes after the one that led to it,
-// before[i] for step i (-1: none): n! by the product of how many steps each one leads to (Knuth, The Art of Computer Programming 3,
-// section 5.1.4, exercise 20).
+// before[i] for step i (-1: none): n! by the product of how many steps each one leads to (Knuth,
+// The Art of Computer Programming 3, section 5.1.4, exercise 20).
 func Extensions(before []int) int {
 	size := make([]int, len(before))
 	n := 1.0
