@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -193,6 +194,7 @@ func runNative(ctx context.Context, n Native, o Options) (res *Result, said stri
 				stop()
 			}
 		})
+		time.AfterFunc(o.explaining(), stop)
 	})()
 	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{
 		Processes: max(1, o.Workers) + 1, MaxSteps: n.steps(), Readings: n.Readings})
@@ -228,6 +230,11 @@ func limited(ctx context.Context, limit uint64, full context.CancelCauseFunc) {
 	if limit == 0 {
 		return
 	}
+	if memory.Resident() > limit/4 {
+		// What other tests, or the interpreter, have left behind does not count. It may take long
+		// to be found on a machine that is busy, so nobody waits for it.
+		debug.FreeOSMemory()
+	}
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
 	for {
@@ -255,7 +262,7 @@ type nativeRun struct {
 	mu    sync.Mutex
 	// explaining tells that a failure was found, so that some more executions are needed.
 	explaining atomic.Bool
-	once       *Failure // that of a random schedule, which did not come again
+	once       *Failure // Result.Once
 }
 
 // ended makes the result of an exploration that ended with an error or without.
@@ -279,6 +286,10 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 	case errors.As(err, &broken):
 		return nil, &NeedsInterpreter{broken.Error(),
 			"-machine interpreted may explore it"}
+	case res.Late:
+		res.Verdict, res.Once = engine.Incomplete, r.once
+		res.Reason = "a failure was seen when the time was over: " + r.once.Message
+		return res, nil
 	case r.once != nil:
 		res.Verdict, res.Once, res.Diverges = engine.Incomplete, r.once, len(res.Outside) == 0
 		res.Reason = "a failure was seen, and did not come again: " + r.once.Message
@@ -689,17 +700,18 @@ const repetitions = 3
 func (r *nativeRun) fail(sys *replay.System, t *trace.Trace, seen *Failure) error {
 	r.explaining.Store(true)
 	until := time.Now().Add(shortening)
-	if r.o.Timeout > 0 {
-		if end := r.start.Add(r.o.Timeout); end.Before(until) {
-			until = end
-			if now := time.Now(); until.Before(now) {
-				until = now
-			}
-			until = until.Add(overtime)
-		}
+	end := r.start.Add(r.o.Timeout + r.o.explaining())
+	expired := func() bool {
+		now := time.Now()
+		// What was found is executed twice more to say what happens in it.
+		return !now.Before(until) || r.o.Timeout > 0 && now.After(end.Add(-3*sys.Longest()))
 	}
 	s := r.system(sys)
-	f, err := s.explain(t, until)
+	f, err := s.explain(t, seen, expired)
+	if errors.Is(err, context.Canceled) {
+		r.tooLate(t, seen)
+		return nil
+	}
 	if err != nil && seen != nil && (errors.As(err, new(*native.Diverged)) || s.Broken() != nil) {
 		for range repetitions {
 			if f = s.told(t); f != nil {
@@ -726,6 +738,22 @@ func (r *nativeRun) fail(sys *replay.System, t *trace.Trace, seen *Failure) erro
 	return nil
 }
 
+// tooLate notes a failure that nobody has looked at when the time was over; seen is what was seen
+// of it, nil if that is only that a step of the trace fails.
+func (r *nativeRun) tooLate(t *trace.Trace, seen *Failure) {
+	if seen == nil && t.Violation != nil {
+		v := t.Violation
+		seen = &Failure{Kind: FailureKind(v.Kind), Message: v.Message, Pos: v.Pos}
+	}
+	if seen == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen.Note = "the time was over before its execution could be repeated"
+	r.once, r.res.Late = seen, true
+}
+
 // ThreadNames returns who the first n threads are, as machine.System does.
 func (s *NativeSystem) ThreadNames(n int) [][2]int32 {
 	if p, ok := s.names.(interface{ Threads(n int) [][2]int32 }); ok {
@@ -733,6 +761,9 @@ func (s *NativeSystem) ThreadNames(n int) [][2]int32 {
 	}
 	return nil
 }
+
+// manySteps is how many steps may take too long to be executed once more when the time is over.
+const manySteps = 1000
 
 // RepeatNative repeats a failing execution of a test, and says what happened. The system has to
 // be closed.
@@ -755,21 +786,33 @@ func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*
 }
 
 // Record writes down what people want to see of an execution of a program that is interpreted or
-// runs natively. When hurry returns true it only executes all but the last steps; nil: never.
+// runs natively. When hurry returns true it only executes all but the last steps, and nothing if it
+// does from the beginning and there are many; nil: never.
 func Record(sys system.System, t *trace.Trace, hurry func() bool) (rec *trace.Record, err error) {
+	if hurry != nil && len(t.Steps) > manySteps && hurry() {
+		return nil, fmt.Errorf("it has %d steps, and the time was over", len(t.Steps))
+	}
 	stopped := caught(func() { rec, err = t.RecordInTime(sys, hurry) })
 	return rec, errors.Join(stopped, err)
 }
 
-// explain looks for a shorter execution that fails in the same way, and says what happened in it.
-func (s *NativeSystem) explain(t *trace.Trace, until time.Time) (f *Failure, err error) {
+// explain looks for a shorter execution that fails in the same way, until expired returns true, and
+// says what happened in it; seen is what was seen of it, and may be nil.
+func (s *NativeSystem) explain(t *trace.Trace, seen *Failure, expired func() bool) (f *Failure,
+	err error,
+) {
 	stopped := caught(func() {
+		if t.Violation == nil && seen != nil && expired() {
+			t.Violation = seen.violation()
+		}
 		if t.Violation == nil {
 			t.Violation = violationOf(s, t)
 		}
-		short := trace.Shorten(s, []*trace.Trace{t}, trace.Shortening{Scale: nativeScale,
-			Expired: over(until)})[0].Trace
-		t = &trace.Trace{Initial: short.Initial, Steps: short.Steps, Violation: short.Violation}
+		if !expired() {
+			short := trace.Shorten(s, []*trace.Trace{t}, trace.Shortening{Scale: nativeScale,
+				Expired: expired})[0].Trace
+			t = &trace.Trace{Initial: short.Initial, Steps: short.Steps, Violation: short.Violation}
+		}
 		f, err = s.Repeat(t)
 	})
 	if found := (*replay.Found)(nil); errors.As(stopped, &found) {
@@ -789,6 +832,14 @@ func (s *NativeSystem) explain(t *trace.Trace, until time.Time) (f *Failure, err
 
 // once says that a failure may not come again.
 const once = "the test depends on more than its schedule, so this may not happen again"
+
+// violation is what a failure is for an engine.
+func (f *Failure) violation() *system.Violation {
+	if f.Kind == Deadlock || f.Kind == Leak {
+		return &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
+	}
+	return &system.Violation{Kind: system.ViolationKind(f.Kind), Message: f.Message, Pos: f.Pos}
+}
 
 // told repeats a failing execution of a test that depends on more than its schedule, and returns
 // what the process tells of it; nil if nothing fails now.
@@ -885,6 +936,9 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 		m := s.NewMachine().(*replay.Machine)
 		trace.Foresee(m, t.Steps)
 		for i, st := range t.Steps {
+			if err := s.Stopped(); err != nil && i%256 == 255 {
+				panic(&replay.Stop{Err: err})
+			}
 			f.early(m, st.Thread, late)
 			out := m.Step(st.Thread, st.Alt)
 			if out.Kind != system.Moved {

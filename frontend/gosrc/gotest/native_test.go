@@ -161,6 +161,39 @@ func TestNativeUncertain(t *testing.T) {
 	}
 }
 
+// A failure that is seen when the time is over, too late to be repeated, is not a verdict but is
+// shown, and is not waited for.
+func TestNativeLate(t *testing.T) {
+	t.Parallel()
+	sys := toy(t, func(p *toysystem.Program) {
+		x := p.Scalar("x", 0)
+		p.Thread("a", 0, toysystem.Atomic(toysystem.Store(x, nil, toysystem.Const(1))))
+		p.Start("a")
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var n atomic.Int32
+	open := func() (native.Process, error) {
+		return &odd{replaytest.New(sys), func(x *native.Execution) error {
+			switch n.Add(1) {
+			case 1:
+			case 2:
+				x.End, x.Failure = native.Failed, &native.Failure{Kind: "failed", Message: "late"}
+				cancel()
+			default:
+				return context.Canceled // as a process that is killed
+			}
+			return nil
+		}}, nil
+	}
+	res, err := RunNative(ctx, Native{Test: "T", Names: replaytest.Numbers{}, Open: open},
+		Options{Workers: 1, Timeout: 20 * time.Second})
+	if err != nil || res.Verdict != engine.Incomplete || res.Failure != nil || !res.Late ||
+		res.Once == nil || res.Once.Message != "late" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
 // What is not covered is not a pass, and the result says what was.
 func TestNativeLimits(t *testing.T) {
 	large := toy(t, func(p *toysystem.Program) {

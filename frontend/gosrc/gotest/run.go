@@ -648,6 +648,7 @@ func (r *run) bounds(ctx context.Context) error {
 const (
 	shortening = 3 * time.Second
 	overtime   = 400 * time.Millisecond
+	reporting  = 300 * time.Millisecond
 	breakOff   = 100 * time.Millisecond
 )
 
@@ -665,6 +666,12 @@ func (r *run) explained() time.Time {
 		return end
 	}
 	return until
+}
+
+// explaining is how long after the time-out a failure may be looked at natively: what is promised
+// (a tenth of the time-out, or a second), but for a report.
+func (o Options) explaining() time.Duration {
+	return max(o.Timeout/10, time.Second) - reporting
 }
 
 // over returns a function that tells whether a moment has passed.

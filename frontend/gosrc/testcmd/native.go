@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"cpor/engine"
-	"cpor/engine/memory"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
 	"cpor/frontend/gosrc/native"
@@ -99,9 +97,6 @@ func (s *session) native(
 		return nil, &noMachine{err}
 	}
 	o := s.options()
-	if memory.Resident() > o.MaxMemory/4 {
-		debug.FreeOSMemory() // what the interpreter has left behind
-	}
 	o.Start = time.Now().Add(-used)
 	return gotest.RunNative(s.ctx, gotest.Native{Test: test, Open: s.open(b, test, ""), Names: b,
 		Time: s.explore.Time, NoLeaks: s.explore.NoLeaks,

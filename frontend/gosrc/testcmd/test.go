@@ -395,9 +395,13 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		}
 	case res.Once != nil:
 		head, rest, _ := strings.Cut(s.relative(Headline(res.Once)), "\n")
-		o.verdict, o.summary = unfinished, fmt.Sprintf("seen once, and not again when the "+
-			"execution was repeated: %s (%s explored%s)\n%s", head, Explored(res), natively(res),
-			rest)
+		why := "seen once, and not again when the execution was repeated"
+		if res.Late {
+			why = fmt.Sprintf("seen when the time of %v was over, too late to repeat the execution",
+				s.timeout)
+		}
+		o.verdict, o.summary = unfinished, fmt.Sprintf("%s: %s (%s explored%s)\n%s", why, head,
+			Explored(res), natively(res), rest)
 		o.details = s.relative(Describe(programOf(res), res.Once, s.table(), s.hurry(begin)))
 	default:
 		o.verdict, o.summary = unfinished, Explored(res)+", no failure; "+
@@ -439,6 +443,12 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		s.incomplete++
 	}
 	s.out.done(o)
+	if o.result != nil {
+		// What was explored may be large, and is not needed any more.
+		told := *o.result
+		told.Program, told.SlowProgram, told.Native, told.Release = nil, nil, nil, nil
+		o.result = &told
+	}
 	return o
 }
 

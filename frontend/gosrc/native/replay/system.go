@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"cpor/frontend/gosrc/native"
 	"cpor/system"
@@ -70,6 +71,8 @@ type program struct {
 	free  []native.Process
 
 	runs, looked, verified, events, ends atomic.Uint64
+
+	longest atomic.Int64 // that it took to run it once, in nanoseconds
 
 	raced atomic.Bool // there are data races in graph
 
@@ -185,9 +188,11 @@ func (s *program) execute(prefix []native.Choice, p native.Policy,
 			process.Expect(prefix, s.policy(prefix, native.Policy{Known: pl.depth}))
 		}
 	}
+	begin := time.Now()
 	x, err := s.run(process, prefix, p)
 	if err == nil {
 		err = f(x)
+		s.took(time.Since(begin))
 	} else if !errors.As(err, new(*native.Diverged)) {
 		return errors.Join(err, process.Close())
 	}
@@ -208,6 +213,26 @@ func (s *program) execute(prefix []native.Choice, p native.Policy,
 	defer s.mu.Unlock()
 	s.free = append(s.free, process)
 	return err
+}
+
+func (s *program) took(d time.Duration) {
+	for {
+		old := s.longest.Load()
+		if int64(d) <= old || s.longest.CompareAndSwap(old, int64(d)) {
+			return
+		}
+	}
+}
+
+// Longest returns how long it has taken at most to run the program once.
+func (s *program) Longest() time.Duration { return time.Duration(s.longest.Load()) }
+
+// Stopped returns why the program is not run any more; nil if it is.
+func (s *program) Stopped() error {
+	if s.ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(s.ctx)
 }
 
 // run runs the program once.
