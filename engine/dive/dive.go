@@ -40,10 +40,11 @@ const (
 	// second has none, and finds what it finds breadth first, with the shortest trace.
 	after = 32_000 / engine.TurnStates
 	// A call is worth early steps at first, half as many each time that their number has doubled,
-	// and late steps in the end. A step costs about as much as a state.
-	early = engine.TurnStates / 2
+	// and late steps in the end. A step costs about as much as a state. Those that are executed
+	// and not taken count, too: to draw one of many alternatives, all of them are executed.
+	early = engine.TurnStates / 4
 	late  = engine.TurnStates / 16
-	// most is how many steps one call takes at most, so that no worker is away for long.
+	// most is how many steps one call executes, or a few more, so that no worker is away for long.
 	most = 1024
 	// shortest is the length at which an execution is cut off at first. One in longerBy
 	// may become longerBy times as long, and so on up to longest.
@@ -67,17 +68,18 @@ type Diver struct {
 	due   atomic.Int64 // steps
 	found atomic.Pointer[Found]
 
-	mu      sync.Mutex // held by the worker that dives
-	rand    *rand.Rand
-	m       system.Machine // nil before the first dive
-	obs     system.Observers
-	number  uint64 // of the execution, from 1
-	limit   int    // its length
-	initial int
-	steps   []trace.Step
-	pct     bool
-	changes [2]int // the steps at which PCT lowers a priority
-	length  int    // of the longest execution that has ended
+	mu       sync.Mutex // held by the worker that dives
+	executed int64      // steps, those included that were not taken
+	rand     *rand.Rand
+	m        system.Machine // nil before the first dive
+	obs      system.Observers
+	number   uint64 // of the execution, from 1
+	limit    int    // its length
+	initial  int
+	steps    []trace.Step
+	pct      bool
+	changes  [2]int // the steps at which PCT lowers a priority
+	length   int    // of the longest execution that has ended
 	// order has the threads, observers left out: those of PCT by their priorities, the
 	// highest first. threads is how many are known, observers included.
 	order   []int
@@ -112,7 +114,7 @@ func (d *Diver) Turn() {
 		return
 	}
 	defer d.mu.Unlock()
-	for range min(d.due.Swap(0), most) {
+	for end := d.executed + min(d.due.Swap(0), most); d.executed < end; {
 		if v := d.step(); v != nil {
 			t := &trace.Trace{Initial: d.initial, Steps: slices.Clone(d.steps), Violation: v}
 			d.found.Store(&Found{t, d.number})
@@ -166,6 +168,12 @@ func (d *Diver) step() *system.Violation {
 	return v
 }
 
+// try executes a step.
+func (d *Diver) try(t int, alt uint64) system.Outcome {
+	d.executed++
+	return d.m.Step(t, alt)
+}
+
 // observed lets the observers look at the live state, and returns what one of them finds.
 func (d *Diver) observed() *system.Violation {
 	if !d.obs.Any() {
@@ -174,7 +182,7 @@ func (d *Diver) observed() *system.Violation {
 	for t := range d.m.NumThreads() {
 		if d.obs.Has(t) {
 			mark := d.m.Mark()
-			if out := d.m.Step(t, 0); out.Kind == system.Moved && out.Violation != nil {
+			if out := d.try(t, 0); out.Kind == system.Moved && out.Violation != nil {
 				d.steps = append(d.steps, trace.Step{Thread: t})
 				return d.first(out.Violation)
 			}
@@ -202,7 +210,7 @@ func (d *Diver) move() (bool, *system.Violation) {
 			d.order[i], d.order[j] = d.order[j], d.order[i]
 		}
 		t := d.order[i]
-		out := d.m.Step(t, 0)
+		out := d.try(t, 0)
 		if out.Kind != system.Moved {
 			continue
 		}
@@ -220,7 +228,7 @@ func (d *Diver) move() (bool, *system.Violation) {
 func (d *Diver) lower() {
 	mark := d.m.Mark()
 	for i, t := range d.order {
-		if d.m.Step(t, 0).Kind == system.Moved {
+		if d.try(t, 0).Kind == system.Moved {
 			d.m.Rewind(mark)
 			d.order = append(slices.Delete(d.order, i, i+1), t)
 			return
@@ -235,14 +243,14 @@ func (d *Diver) alternative(t int, mark system.Mark, out system.Outcome) (uint64
 	for seen := 2; out.Next != 0 && seen <= maxAlternatives; seen++ {
 		at = out.Next
 		d.m.Rewind(mark)
-		out = d.m.Step(t, at)
+		out = d.try(t, at)
 		if d.rand.IntN(seen) == 0 {
 			chosen = at
 		}
 	}
 	if chosen != at {
 		d.m.Rewind(mark)
-		out = d.m.Step(t, chosen)
+		out = d.try(t, chosen)
 	}
 	return chosen, out
 }
