@@ -3,7 +3,6 @@ package full
 import (
 	"math"
 	"math/bits"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +40,7 @@ type code struct {
 	states uint          // that were expanded
 	saved  time.Duration // a transition by code would have saved that, in the last window
 	due    bool          // it is time to compile
+	waited time.Duration // for the compiler
 
 	now       way
 	left      int  // the states that are still expanded this way
@@ -57,16 +57,22 @@ const (
 	// so far took as long as they do now. Small models end earlier, and where cached steps are
 	// found fast, code saves nothing. These are what compiling takes, and a transition by code.
 	compiling, coded = 10 * time.Millisecond, 100 * time.Nanosecond
-	// One state in sampling is measured, and two windows of so many transitions decide. If a
-	// state takes longer than this, the process was interrupted, and no more counts.
+	// While it is compiled, a worker waits so long at most: a transition takes several times as
+	// long without code, so that little would be done meanwhile.
+	patience, glance = 30 * time.Millisecond, time.Millisecond
+	// One state in sampling is measured, and two windows of so many transitions, or of that time,
+	// decide. If a state takes longer than this, the process was interrupted, and no more counts.
 	sampling, window      = 16, 256
+	longestWindow         = 100 * time.Microsecond
 	longest, longestState = 4 * time.Microsecond, 16 * time.Microsecond
 	// A measurement expands windows of states in both ways, in turns. The best window of each
 	// way counts, because a process is interrupted now and then. The first few windows fill
 	// caches.
 	windowStates, windows, warming = 96, 16, 4
-	// The decision holds for this many states, twice as many each time.
-	firstStay, lastStay = 1 << 13, 1 << 19
+	// After so many windows the measurement ends if one way takes so much longer than the other.
+	early, much = 8, 1.4
+	// The decision holds for this many states, so many times as many each time.
+	firstStay, longer, lastStay = 1 << 13, 4, 1 << 19
 )
 
 // Coded is Factory for tests: every state is expanded by machine code, as soon as there is any.
@@ -128,7 +134,7 @@ func (c *code) took(d time.Duration, transitions, all uint64) {
 	}
 	c.spent += d
 	c.steps += transitions
-	if c.code == nil && c.steps >= window {
+	if c.code == nil && (c.steps >= window || c.spent >= longestWindow) && c.steps > 0 {
 		saved := c.spent/time.Duration(c.steps) - coded
 		if saved, c.saved = min(saved, c.saved), saved; saved > 0 {
 			c.due = c.due || all >= uint64(compiling/saved)
@@ -145,10 +151,13 @@ func (x *Expander) compile() {
 		if c.code = code; gone {
 			c.machine = nil
 		}
-		if !c.forced || code != nil || gone {
+		if code != nil || gone || !c.forced && c.waited >= patience {
 			break
 		}
-		runtime.Gosched()
+		if !c.forced {
+			c.waited += glance
+		}
+		time.Sleep(glance)
 	}
 	c.measuring, c.window, c.stay = true, 0, firstStay
 }
@@ -164,13 +173,14 @@ func (c *code) turn(other way) {
 		c.cost = [ways]float64{math.Inf(1), math.Inf(1), math.Inf(1)}
 	}
 	c.steps, c.spent = 0, 0
-	if c.window == windows {
+	a, b := c.cost[other], c.cost[byCode]
+	if c.window == windows || c.window == early && max(a, b) > much*min(a, b) {
 		c.measuring = false
-		if c.now = byCode; c.cost[other] < c.cost[byCode] {
+		if c.now = byCode; a < b {
 			c.now = other
 		}
 		c.left = c.stay
-		c.stay = min(2*c.stay, lastStay)
+		c.stay = min(longer*c.stay, lastStay)
 		return
 	}
 	if c.now = byCode; c.window%2 == 1 {
