@@ -37,6 +37,12 @@ func (g *graph) clone() *graph {
 	return &c
 }
 
+// equal reports whether two graphs are the same, numbers included.
+func (g *graph) equal(h *graph) bool {
+	return g.init == h.init && g.sets == h.sets && slices.Equal(g.final, h.final) &&
+		slices.EqualFunc(g.out, h.out, slices.Equal[[]edge])
+}
+
 func (g *graph) isFinal(q int) bool { return g.final != nil && g.final[q] }
 
 func (g *graph) edges() int {

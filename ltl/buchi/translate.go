@@ -3,6 +3,7 @@ package buchi
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"cpor/ltl"
 	"cpor/ltl/buchi/internal/bdd"
@@ -190,14 +191,21 @@ func (t *translation) stateBased() (*graph, error) {
 	if len(conditions) == 0 {
 		best = t.weak(gs)
 	}
+	var tried []*graph // small formulas have the same graph in several ways
 	try := func(g *graph, modes []markMode, choices []bool) {
 		for _, mode := range modes {
 			moved := g.clone()
 			moved.moveMarks(mode)
+			if slices.ContainsFunc(tried, moved.equal) {
+				continue
+			}
+			tried = append(tried, moved)
+			t.allow()
+			flat := moved.degeneralise(conditions)
 			for _, most := range choices {
 				for _, transient := range choices {
 					t.allow()
-					d := moved.degeneralise(conditions)
+					d := flat.clone()
 					d.setFinals(most)
 					d.markTransientStates(transient)
 					d = d.reduceFinal(most, transient)
