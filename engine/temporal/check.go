@@ -302,9 +302,11 @@ func (c *checker) passes() ([]pass, error) {
 	}
 	if len(ps) == 0 {
 		c.r.Trivial = 1
-	} else if a, err := buchi.Translate(c.p.Formula, buchi.Options{
-		MaxStates: c.o.MaxAutomaton}); err == nil && a.Empty() {
-		c.r.Trivial = -1
+	} else if !someWord(c.p.Formula) {
+		if a, err := buchi.Translate(c.p.Formula, buchi.Options{
+			MaxStates: c.o.MaxAutomaton}); err == nil && a.Empty() {
+			c.r.Trivial = -1
+		}
 	}
 	both := map[string]bool{}
 	for _, p := range c.p.Predicates {
@@ -324,6 +326,19 @@ func (c *checker) passes() ([]pass, error) {
 		c.r.Automaton = max(c.r.Automaton, p.automaton.States())
 	}
 	return ps, nil
+}
+
+// someWord reports whether a formula holds for a word that repeats a letter, which tells of most
+// formulas without their automaton that some word satisfies them.
+func someWord(f ltl.Formula) bool {
+	const most = 1 << 6
+	word := ltl.Lasso{Atoms: f.Atoms(), Loop: make([]uint64, 1)}
+	for ; word.Loop[0] < most && word.Loop[0]>>len(word.Atoms) == 0; word.Loop[0]++ {
+		if holds, err := f.Holds(word); err == nil && holds {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *checker) check() error {

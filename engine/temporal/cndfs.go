@@ -261,8 +261,8 @@ func (w *worker) found(to vertex) {
 	s.lasso = l
 }
 
-// enter visits a vertex in the blue search unless it is blue. safe reports whether its state is
-// safe.
+// enter visits a vertex in the blue search unless it is blue, and takes its state for the claim.
+// safe reports whether its state is safe if it was not entered.
 func (w *worker) enter(v vertex) (entered, safe bool) {
 	s := w.s
 	e := s.colors.lock(v.ref)
@@ -277,6 +277,7 @@ func (w *worker) enter(v vertex) (entered, safe bool) {
 	} else {
 		e.mark(b + s.cyan(w.id))
 	}
+	w.x.take(&e)
 	return true, safe
 }
 

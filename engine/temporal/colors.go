@@ -43,6 +43,12 @@ const (
 	colorGrowth  = 1.25
 	colorMaxLoad = 0.88
 	firstEntries = 8
+
+	// A shard with fewer entries is small: all of them together take a few megabytes, and time
+	// matters more.
+	smallEntries = 1 << 10
+	smallGrowth  = 2
+	smallMaxLoad = 0.6
 )
 
 // colorTable has the entries of a shard. When the shard grows, another one takes its place.
@@ -80,9 +86,17 @@ func (c *colors) newTable(size uint64) *colorTable {
 // alloc gives a shard an empty table.
 func (c *colors) alloc(shard int, size uint64) *colorTable {
 	t := c.newTable(size)
-	c.shards[shard].limit = uint64(float64(size) * colorMaxLoad)
+	c.shards[shard].limit = limitOf(size)
 	c.tables[shard].Store(t)
 	return t
+}
+
+// limitOf returns how many of a shard's entries may be used.
+func limitOf(size uint64) uint64 {
+	if size < smallEntries {
+		return uint64(float64(size) * smallMaxLoad)
+	}
+	return uint64(float64(size) * colorMaxLoad)
 }
 
 // bytes returns the memory that the table holds.
@@ -200,14 +214,18 @@ func (c *colors) find(t *colorTable, key uint64) (e []uint32, found bool) {
 
 // grow moves the entries of a locked shard to a larger table.
 func (c *colors) grow(shard int, old *colorTable) *colorTable {
-	t := c.newTable(uint64(float64(old.size)*colorGrowth) + 2)
+	growth := colorGrowth
+	if old.size < smallEntries {
+		growth = smallGrowth
+	}
+	t := c.newTable(uint64(float64(old.size)*growth) + 2)
 	for at := 0; at < len(old.slots); at += c.words {
 		if e := old.slots[at : at+c.words]; !free(e) {
 			to, _ := c.find(t, keyOf(e))
 			copy(to, e)
 		}
 	}
-	c.shards[shard].limit = uint64(float64(t.size) * colorMaxLoad)
+	c.shards[shard].limit = limitOf(t.size)
 	c.tables[shard].Store(t)
 	c.held.Add(-int64(4 * len(old.slots)))
 	return t

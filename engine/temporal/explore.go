@@ -338,7 +338,9 @@ type expander struct {
 	changed       []int32
 	letter        uint64 // of the state, for the automaton
 	met           letters
+	taken         bool // take has been called for the claim that follows
 	mine          bool // this worker has expanded the state first
+	seek          bool // and looks for an ample set
 	undecided     bool // and was not able to decide on its ample set
 	ample         uint32
 	words         []uint64
@@ -751,6 +753,26 @@ func (s *exploration) accepting(at uint32) bool {
 	return at%s.levels == s.levels-1
 }
 
+// take is the part of claim that needs the state's entry, which is locked. Who has it locked
+// before the claim takes the state along.
+func (x *expander) take(e *entry) {
+	s := x.s
+	mine := !e.has(bitClaimed)
+	e.mark(bitClaimed)
+	x.ample, x.seek = ampleFull, false
+	if s.reduction != None {
+		// It can be decided already, if the claim was given back before a checkpoint.
+		x.ample = e.get(bitAmple, ampleWidth)
+		x.seek = mine && x.ample == ampleNone && !s.plain.Load() && x.trial.next()
+		if mine && !x.seek {
+			x.ample = ampleFull
+			e.mark(bitAmple)
+			e.mark(bitSafe)
+		}
+	}
+	x.mine, x.undecided, x.taken = mine, mine, true
+}
+
 // claim expands a program state: the first worker that reaches it decides which of its
 // transitions belong to the graph, and all others use the same. It leaves the transitions in
 // x.moves and the letter in x.letter. Transitions that the automaton cannot follow from the
@@ -758,21 +780,13 @@ func (s *exploration) accepting(at uint32) bool {
 // returns false if the search must stop.
 func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 	s, ref := x.s, v.ref
-	e := s.colors.lock(ref)
-	mine := !e.has(bitClaimed)
-	e.mark(bitClaimed)
-	ample, seek := uint32(ampleFull), false
-	if s.reduction != None {
-		// It can be decided already, if the claim was given back before a checkpoint.
-		ample = e.get(bitAmple, ampleWidth)
-		if seek = mine && ample == ampleNone && !s.plain.Load() && x.trial.next(); mine && !seek {
-			ample = ampleFull
-			e.mark(bitAmple)
-			e.mark(bitSafe)
-		}
+	if !x.taken {
+		e := s.colors.lock(ref)
+		x.take(&e)
+		e.unlock()
 	}
-	e.unlock()
-	x.mine, x.undecided = mine, mine
+	x.taken = false
+	mine, ample, seek := x.mine, x.ample, x.seek
 	if mine {
 		n := s.count.Add(1)
 		if limit := s.o.MaxStates; limit > 0 && uint64(n) > limit {

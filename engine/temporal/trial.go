@@ -12,8 +12,9 @@ type trial struct {
 }
 
 const (
-	// Fewer ample sets than one in trialWorth states are not worth looking for.
-	trialWorth = 32
+	// Fewer ample sets than one in trialWorth states are not worth looking for: they save hardly
+	// any state, since most are reached in another way, too.
+	trialWorth = 5
 	// rarest is the largest number of states of which one is examined. Each examination costs
 	// several ordinary expansions.
 	rarest = 256
