@@ -40,7 +40,7 @@ func (p *Program) shape(pt *Point, code []int) system.Shape {
 	}
 	c := p.count(pt, code)
 	one := c.loads+c.stores+c.others == 1 && !slices.ContainsFunc(code, func(at int) bool {
-		return accesses(p.Code[at].Op) && (effects[p.Code[at].Op].Locs != 1 || p.cyclic(at))
+		return accesses(p.Code[at].Op) && (effects[p.Code[at].Op].Locs != 1 || p.cyclic(at, code))
 	})
 	switch {
 	case c.others == 0 && (c.loads == 0 || c.loads == 1 && c.stores == 0):
@@ -82,7 +82,7 @@ func (p *Program) count(pt *Point, code []int) segmentCounts {
 		switch {
 		case !accesses(in.Op):
 			continue
-		case in.Op == OpLoad && !p.cyclic(at):
+		case in.Op == OpLoad && !p.cyclic(at, code):
 			loads++
 		case in.Op == OpStore:
 			stores++
@@ -145,12 +145,15 @@ func (p *Program) choosesCase(in *Instr) bool {
 	return len(cases) > 1 || slices.ContainsFunc(cases, func(c SelectCase) bool { return c.Bag })
 }
 
-// cyclic reports whether an instruction may be repeated in its segment.
-func (p *Program) cyclic(at int) bool {
-	for _, s := range p.next(at, nil) {
-		if slices.Contains(p.reach(s, false), at) {
-			return true
-		}
-	}
-	return false
+// cyclic reports whether an instruction may be repeated in its segment, of these instructions. Some
+// jump goes back across it then, or to it, which few segments have.
+func (p *Program) cyclic(at int, code []int) bool {
+	var succ []int
+	back := slices.ContainsFunc(code, func(from int) bool {
+		succ = p.next(from, succ[:0])
+		return from >= at && slices.Min(append(succ, from+1)) <= at
+	})
+	return back && slices.ContainsFunc(p.next(at, nil), func(s int) bool {
+		return slices.Contains(p.reach(s, false), at)
+	})
 }

@@ -104,6 +104,7 @@ func (g *gen) finish() {
 		}
 		p.MayChoose = p.MayChoose || pt.Choice
 	}
+	p.seen = nil
 	var unused []*resolve.Object
 	for _, f := range g.r.Funcs {
 		if !g.called[f] {
@@ -325,24 +326,31 @@ func (p *Program) next(at int, dst []int) []int {
 // reach returns the addresses reachable from an entry, in order; across reports whether points
 // are crossed.
 func (p *Program) reach(entry int, across bool) []int {
-	seen := map[int]bool{entry: true}
+	if len(p.seen) < len(p.Code) {
+		p.seen = make([]bool, len(p.Code))
+	}
+	p.seen[entry] = true
 	work := []int{entry}
+	var succ []int
 	for i := 0; i < len(work); i++ {
-		var succ []int
+		succ = succ[:0]
 		if in := &p.Code[work[i]]; across && in.Op == OpBound && in.A >= 0 &&
 			!p.Points[in.A].Ended {
 			succ = append(succ, p.Points[in.A].Entry)
 		} else {
-			succ = p.next(work[i], nil)
+			succ = p.next(work[i], succ)
 		}
 		for _, s := range succ {
-			if !seen[s] {
-				seen[s] = true
+			if !p.seen[s] {
+				p.seen[s] = true
 				work = append(work, s)
 			}
 		}
 	}
-	sort.Ints(work)
+	for _, at := range work {
+		p.seen[at] = false
+	}
+	slices.Sort(work)
 	return work
 }
 

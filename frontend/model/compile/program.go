@@ -246,6 +246,8 @@ type Program struct {
 	Sets       []*resolve.Type // the Scalarsets that values of the program or indices are of
 	Resolved   *resolve.Program
 	Cover      Cover
+
+	seen []bool // scratch of reach, by address
 }
 
 // Property is a global property that an observer thread checks.

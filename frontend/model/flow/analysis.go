@@ -160,7 +160,7 @@ func (a *Analysis) enter(at int, env []value) {
 		if n < cap(l.envs) {
 			l.envs = l.envs[:n+1] // with an environment of an earlier question, or none
 		} else {
-			l.envs = append(l.envs, nil)
+			l.envs = append(l.envs, make([]value, 0, len(live)))
 			a.kept += len(live)
 		}
 		l.envs[n] = l.envs[n][:0]

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"slices"
+	"sync"
 
 	"cpor/frontend/model/compile"
 )
@@ -71,13 +72,14 @@ type Start struct {
 
 // Future is the result for a number of starts.
 type Future struct {
-	after []map[int]*Ops // by start, by point
+	frame *frame
+	after []func() map[int]*Ops // by start; the result by point
 }
 
 // After returns what thread i may do from a point on while timeout() is false, the transition at
 // the point included, and what the threads that it creates may do. It is nil if the thread cannot
-// reach the point.
-func (f *Future) After(i, point int) *Ops { return f.after[i][point] }
+// reach the point. Unless threads create others, a thread is analysed when it is asked for.
+func (f *Future) After(i, point int) *Ops { return f.after[i]()[point] }
 
 // Simple reports whether a transition at the point is only one send, receive or select: then it
 // depends only on whether one can send or receive. It is false where a select may take its
@@ -148,9 +150,7 @@ func segment(p *compile.Program, entry int, follow func(from, to int) bool) []in
 
 // Reads returns the locations and the channels that code without points, such as a
 // proposition's, may read.
-func Reads(p *compile.Program, entry int) *Ops {
-	return New(p).separating().reads(entry)
-}
+func (f *Future) Reads(entry int) *Ops { return f.frame.analysis().separating().reads(entry) }
 
 func (a *Analysis) reads(entry int) *Ops {
 	p := a.p
@@ -179,12 +179,15 @@ func (a *Analysis) From(point int, value func(v *compile.Var) int64) *Ops {
 	return a.total
 }
 
-// Analyse computes the futures of threads, by point.
+// Analyse computes the futures of threads, by point. Several goroutines may use the result.
 func Analyse(p *compile.Program, starts []Start) *Future {
-	f, fr := &Future{}, newFrame(p)
+	f := &Future{frame: newFrame(p)}
+	fr := f.frame
 	children := map[*compile.ThreadType]*Ops{}
 	for _, st := range starts {
-		f.after = append(f.after, fr.threadFuture(st))
+		f.after = append(f.after, sync.OnceValue(func() map[int]*Ops {
+			return fr.threadFuture(st)
+		}))
 	}
 	if !p.Dynamic {
 		return f
@@ -210,8 +213,8 @@ func Analyse(p *compile.Program, starts []Start) *Future {
 			}
 		}
 	}
-	for _, m := range f.after {
-		for _, ops := range m {
+	for _, after := range f.after {
+		for _, ops := range after() {
 			if ops.Creates {
 				for _, o := range children {
 					ops.join(o)

@@ -41,7 +41,7 @@ func TestForget(t *testing.T) {
 			a := New(p).separating()
 			a.most = -1
 			forgot := a.reads(tt.Entry)
-			if forgot.join(Reads(p, tt.Entry)) {
+			if forgot.join(Analyse(p, nil).Reads(tt.Entry)) {
 				t.Errorf("%s, %s: what is forgotten hides an operation", name, tt.Name)
 			}
 		}

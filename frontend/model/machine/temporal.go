@@ -31,7 +31,7 @@ func (s *System) lateTemporal() *temporal {
 			t.simple[i] = !p.Points[i].Ended && flow.Simple(p, i)
 		}
 		for i := range p.Props {
-			t.reads = append(t.reads, flow.Reads(p, p.Props[i].Entry))
+			t.reads = append(t.reads, t.future.Reads(p.Props[i].Entry))
 		}
 		t.chanOf = make([]int32, len(p.Locs))
 		for c := range p.Chans {
