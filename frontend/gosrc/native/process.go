@@ -94,6 +94,7 @@ type process struct {
 	asked    batch // what was written; the answers to what was not taken are still to come
 	expected batch // what is to be written with the next command
 
+	heard   bool // something of the execution at hand
 	told    told
 	threads []thread  // by the numbers in this execution; there may be more from earlier ones
 	made    int       // how many threads this execution has
@@ -280,13 +281,15 @@ const (
 	cmdCounts
 	cmdSockets
 	cmdBubbles
+	cmdTimers
 )
 
-// countsText is why an execution ends in which the test counts goroutines for the first time, and
-// socketsText of one that leaves the loopback.
+// countsText is why an execution ends in which the test counts goroutines for the first time,
+// socketsText of one that leaves the loopback, timersText of one that uses a timer of an initializer.
 const (
 	countsText  = "it counts goroutines"
 	socketsText = "it needs real sockets"
+	timersText  = "it uses a timer of an initializer"
 )
 
 // watch asks for the stack of an access.
@@ -302,8 +305,9 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 	}
 	fork := p.forks()
 	x, w, err := p.run(ctx, prefix, pol, fork, nil)
-	if p.cmd == nil && p.asked.left() > 0 && ctx.Err() == nil {
-		// Perhaps it has ended in one of the executions that were asked for with this one.
+	if err != nil && p.cmd == nil && (!p.heard || p.asked.left() > 0) && ctx.Err() == nil {
+		// Perhaps it had ended before, or has ended in one of the executions that were asked for
+		// with this one.
 		if err := p.start(); err != nil {
 			return nil, err
 		}
@@ -467,10 +471,11 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 	}
 	p.expected.clear()
 	binary.LittleEndian.PutUint32(p.asked.b[4*wordsAt:], uint32(len(p.asked.b)/4))
+	p.asked.take()
+	p.heard = false
 	if _, err := p.in.Write(p.asked.b); err != nil {
 		return p.died(ctx, err)
 	}
-	p.asked.take()
 	return p.read(ctx)
 }
 
@@ -774,7 +779,7 @@ func (p *process) nexts(q Pending) {
 
 // read reads what an execution tells.
 func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
-	p.made, p.words, p.changed = 0, p.words[:0], p.changed[:0]
+	p.made, p.words, p.changed, p.heard = 0, p.words[:0], p.changed[:0], false
 	p.x = Execution{First: p.x.First[:0], Steps: p.x.Steps[:0], Tests: p.x.Tests[:0]}
 	x := &p.x
 	var failure *Failure
@@ -787,6 +792,7 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 		if err != nil {
 			return p.died(ctx, err)
 		}
+		p.heard = true
 		switch kind {
 		case recThread:
 			if err := p.thread(r); err != nil {
