@@ -43,7 +43,7 @@ func (m *names) of(test string) {
 }
 
 // needed returns the flags of commands that the test needs. How many goroutines there are is a
-// location only then, and sockets are real.
+// location only then, sockets are real, and timers of initializers with channels go off.
 func (m *names) needed() uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +54,8 @@ func (m *names) needed() uint32 {
 func (m *names) needs(why string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	flag := map[string]uint32{countsText: cmdCounts, socketsText: cmdSockets}[why]
+	flag := map[string]uint32{countsText: cmdCounts, socketsText: cmdSockets,
+		timersText: cmdTimers}[why]
 	known := m.need&flag != 0
 	m.need |= flag
 	return flag != 0 && !known

@@ -387,10 +387,6 @@ func TestCopied(t *testing.T) {
 	<-done
 }
 
-var early = time.NewTicker(time.Hour)
-
-func TestEarly(t *testing.T) { <-early.C }
-
 func TestHeld(t *testing.T) { // nobody can be about to lock what is copied
 	var l locked
 	done := make(chan bool)
@@ -550,20 +546,18 @@ func TestKill(t *testing.T)  { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 `
 
 // TestRefused: a copy of a lock is no step, so that a test to which its order matters is refused.
-// So is one that receives from a timer of an initializer, which never fires.
 func TestRefused(t *testing.T) {
 	needLong(t)
 	b := build(t, native.BuildOptions{Package: ".",
 		Dir: module(t, "1.25", map[string]string{"a_test.go": various})})
-	for _, test := range []string{"TestCopied", "TestHeld", "TestEarly"} {
+	for _, test := range []string{"TestCopied", "TestHeld"} {
 		p := start(t, b, test, native.Fork)
 		refused := false
 		for seed := range uint64(20) {
 			_, err := p.Run(t.Context(), nil, native.Policy{Kind: native.Random, Seed: seed})
 			if err != nil {
 				if failed := new(native.RuntimeFailed); !errors.As(err, &failed) ||
-					!strings.Contains(err.Error(), "copied") &&
-						!strings.Contains(err.Error(), "an initializer has made") {
+					!strings.Contains(err.Error(), "copied") {
 					t.Fatal(err)
 				}
 				refused = true
@@ -604,26 +598,27 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestKilled: a process that is killed is an error or a crash, never a pass, and the next
-// execution has a new one.
+// TestKilled: if a process is killed between two executions, the next one has a new process. In an
+// execution that is an error or a crash, never a pass.
 func TestKilled(t *testing.T) {
 	needLong(t)
 	b := build(t, native.BuildOptions{Package: ".",
 		Dir: module(t, "1.25", map[string]string{"a_test.go": various})})
 	for _, mode := range []native.Mode{native.Repeat, native.Fork} {
 		p := start(t, b, "TestFive", mode)
-		for range 3 {
-			if x, err := p.Run(t.Context(), nil, native.Policy{}); err != nil ||
-				x.End != native.Passed {
-				t.Fatalf("mode %d: %+v, %v", mode, x, err)
+		hashes := map[uint64]bool{}
+		for range 6 {
+			x, err := p.Run(t.Context(), nil, native.Policy{})
+			if err != nil || x.End != native.Passed {
+				t.Fatalf("mode %d: %v, %v", mode, x != nil, err)
 			}
+			hashes[x.Hash] = true
 			if err := native.Kill(p); err != nil {
 				t.Fatal(err)
 			}
-			if x, err := p.Run(t.Context(), nil, native.Policy{}); err == nil ||
-				!strings.Contains(err.Error(), "the test process has ended") {
-				t.Errorf("mode %d: killed: %+v, %v", mode, x, err)
-			}
+		}
+		if len(hashes) != 1 {
+			t.Errorf("mode %d: equal choices give %d different executions", mode, len(hashes))
 		}
 	}
 	p := start(t, b, "TestKill", native.Repeat)
@@ -849,6 +844,92 @@ func TestEqual(t *testing.T) {
 	}
 	if len(hashes) != 1 {
 		t.Errorf("equal choices give %d different executions", len(hashes))
+	}
+}
+
+const initial = `package a
+
+import (
+	"testing"
+	"time"
+)
+
+var (
+	begun  = time.Now()
+	called = make(chan bool, 1)
+	timer  = time.AfterFunc(time.Second, func() { called <- true })
+	after  = time.After(2 * time.Second)
+	tick   = time.NewTicker(3 * time.Second)
+	once   = time.NewTimer(time.Millisecond)
+	waited = <-once.C
+	_      = time.AfterFunc(time.Minute, func() { select {} })
+)
+
+func TestSince(t *testing.T) {
+	if d := time.Since(begun); d < time.Millisecond || d > time.Hour {
+		t.Fatal(d)
+	}
+}
+
+func TestCalled(t *testing.T) { <-called }
+
+func TestAfter(t *testing.T) {
+	if d := (<-after).Sub(begun); d < 2*time.Second {
+		t.Fatal(d)
+	}
+}
+
+func TestTick(t *testing.T) {
+	<-tick.C
+	tick.Reset(time.Minute)
+	<-tick.C
+	tick.Stop()
+}
+
+func TestAgain(t *testing.T) {
+	once.Reset(time.Second)
+	<-once.C
+}
+
+func TestStop(t *testing.T) {
+	if !timer.Stop() {
+		<-called // it was late
+	} else if timer.Reset(time.Second) {
+		t.Fatal("it was stopped")
+	}
+	select {
+	case <-called:
+	case <-time.After(time.Hour):
+	}
+}
+`
+
+// TestInitial: timers of initializers go on where they were when the first execution began, and
+// each execution begins with them as the first one.
+func TestInitial(t *testing.T) {
+	needLong(t)
+	for _, version := range []string{"1.25", "1.22"} {
+		b := build(t, native.BuildOptions{
+			Package: ".", Dir: module(t, version, map[string]string{"a_test.go": initial})})
+		for _, test := range []string{"TestSince", "TestCalled", "TestAfter", "TestTick",
+			"TestAgain", "TestStop"} {
+			hashes := map[uint64]uint64{} // by seed
+			for _, mode := range []native.Mode{native.Auto, native.Repeat, native.Fork} {
+				p := start(t, b, test, mode)
+				for seed := range uint64(10) {
+					x, err := p.Run(t.Context(), nil,
+						native.Policy{Kind: native.Random, Seed: seed})
+					if err != nil || x.End != native.Passed {
+						t.Fatalf("go %s, %s, mode %d: %+v, %v", version, test, mode, x, err)
+					}
+					if h, ok := hashes[seed]; ok && h != x.Hash {
+						t.Errorf("go %s, %s, mode %d: equal choices give different executions",
+							version, test, mode)
+					}
+					hashes[seed] = x.Hash
+				}
+			}
+		}
 	}
 }
 

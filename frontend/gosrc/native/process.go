@@ -285,7 +285,8 @@ const (
 )
 
 // countsText is why an execution ends in which the test counts goroutines for the first time,
-// socketsText of one that leaves the loopback, timersText of one that uses a timer of an initializer.
+// socketsText of one that leaves the loopback, timersText of one that uses a timer of an
+// initializer.
 const (
 	countsText  = "it counts goroutines"
 	socketsText = "it needs real sockets"

@@ -90,6 +90,8 @@ var faults = []struct{ name, file, old, new string }{
 		"				cporRecvAlts(t, cases[i].c, i, !t.block)\n			}",
 		"				cporRecvAlts(t, cases[i].c, i, !t.block)\n			}\n			if FAULT && cporNAlts > 0 { break }",
 	},
+	{"timers of initializers never fire", "clocks", "		if h.left >= 0 {",
+		"		if h.left >= 0 && !FAULT {"},
 	{"everybody may wait forever", "tell", "	if t.daemon {", "	if t.daemon || FAULT {"},
 	{
 		"maps begin anywhere",
@@ -351,6 +353,10 @@ func TestBubble(t *testing.T) {
 	})
 }
 
+var initial = time.After(time.Second)
+
+func TestInitial(t *testing.T) { <-initial }
+
 func TestReuse(t *testing.T) {
 	f := func() {
 		for range 80 {
@@ -443,6 +449,7 @@ var healthy = []string{
 	"TestCount: pass, 3 executions",
 	"TestReads: pass, 2 executions",
 	"TestBubble: pass, 1 executions",
+	"TestInitial: pass, 1 executions",
 	"TestReuse: pass, 1 executions",
 }
 
