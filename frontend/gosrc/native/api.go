@@ -179,7 +179,7 @@ type Execution struct {
 	Outside []string
 	// Fixed names choices of the run-time of which one alternative was taken.
 	Fixed []string
-	// WroteOutside: memory that existed before the test began was written.
+	// WroteOutside: memory that existed before the test began was written, and is not what it was.
 	WroteOutside bool
 	// Hash is a hash of everything that happened: equal choices must give equal hashes.
 	Hash uint64
@@ -256,7 +256,7 @@ type Mode uint8
 // The modes.
 const (
 	Auto   Mode = iota // Repeat if the test allows it, else Fork
-	Repeat             // in the same process: the test writes nothing that existed before it
+	Repeat             // in the same process, with what existed before as it was
 	Fork               // each execution in a child of the process, which has one thread
 	Fresh              // each execution in a new process
 )

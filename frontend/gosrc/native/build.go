@@ -117,6 +117,10 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 	}
 	b.bubbles = slices.ContainsFunc(deps,
 		func(d dependency) bool { return d.path == "testing/synctest" })
+	if err := writeBounds(b.file, b.bounds()); err != nil {
+		b.Close()
+		return nil, err
+	}
 	if b.symbols, err = readSymbols(b.file, b.goroot); err != nil {
 		b.Close()
 		return nil, err
@@ -130,7 +134,7 @@ func (o BuildOptions) command(overlay, file, goflags string) []string {
 	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags", o.tags(), "-o", file,
 		"-gcflags=all=-race -d=checkptr=0"}
 	if !strings.Contains(goflags, "-ldflags") {
-		args = append(args, "-ldflags=-s -w") // as go test does
+		args = append(args, "-ldflags=-w") // with the symbols of variables, see writeBounds
 	}
 	for _, p := range uninstrumented {
 		flags := ""
@@ -193,6 +197,9 @@ func outside(goroot, version, cache string) (string, error) {
 	}
 	return link, os.Rename(filepath.Join(tmp, "goroot"), link)
 }
+
+// bounds is the file that writeBounds has written.
+func (b *Binary) bounds() string { return filepath.Join(b.temp, "bounds") }
 
 // Close removes the binary.
 func (b *Binary) Close() error { return errors.Join(os.RemoveAll(b.temp), b.held.Close()) }

@@ -312,6 +312,7 @@ import (
 	"crypto/rand"
 	"flag"
 	"io"
+	"math/big"
 	"net"
 	"os"
 	"reflect"
@@ -401,6 +402,79 @@ func TestHeld(t *testing.T) { // nobody can be about to lock what is copied
 func TestGlobal(t *testing.T) {
 	if count++; count != 1 {
 		t.Fatal("begins with", count)
+	}
+}
+
+var (
+	stock   = map[string]int{"a": 1}
+	many    = map[int]int{}
+	queue   = make(chan string, 2)
+	gate    sync.Mutex
+	readers sync.RWMutex
+	once    sync.Once
+	ticks   atomic.Int32
+	held    atomic.Value
+	pair    struct{ a, b bool }
+	list    = []int{1, 2, 3}
+	ref     = &list[2]
+	large   = new(big.Int).Lsh(big.NewInt(1), 200)
+	dropped = &[]int{1, 2, 3}
+	pool    sync.Pool
+	empty   = sync.Pool{New: func() any { return 7 }}
+)
+
+func init() {
+	queue <- "x"
+	pool.Put(1)
+	pool.Put(2)
+	for i := range 1000 {
+		many[i] = i
+	}
+}
+
+func TestKept(t *testing.T) {
+	ran := false
+	once.Do(func() { ran = true })
+	if len(stock) != 1 || stock["a"] != 1 || len(many) != 1000 || many[999] != 999 ||
+		len(queue) != 1 || !gate.TryLock() || !readers.TryLock() || !ran || ticks.Load() != 0 ||
+		pool.Get() != 2 || empty.Get() != 7 || held.Load() != nil || pair.a || pair.b ||
+		len(list) != 3 || list[1] != 2 || *ref != 3 {
+		t.Fatal("does not begin as the first time")
+	}
+	pool.Put(3)
+	empty.Put(4)
+	readers.Unlock()
+	readers.RLock()
+	delete(stock, "a")
+	stock["b"] = 2
+	for i := range 3000 {
+		many[i] = -i
+	}
+	<-queue
+	queue <- "y"
+	queue <- "z"
+	close(queue)
+	ticks.Add(3)
+	held.Store("x")
+	pair.b = true
+	*ref, ref = 4, new(int)
+	list = append(list[:1], 5)
+}
+
+func TestLarge(t *testing.T) { // assembly changes it in place
+	if large.TrailingZeroBits() != 200 {
+		t.Fatal(large)
+	}
+	large.Sub(large, big.NewInt(1))
+}
+
+func TestDropped(t *testing.T) { // is collected
+	if (*dropped)[1] != 2 {
+		t.Fatal(*dropped)
+	}
+	dropped = nil
+	for range 80 {
+		_ = make([]byte, 1<<20)
 	}
 }
 
@@ -722,7 +796,10 @@ func TestEnds(t *testing.T) {
 	}{
 		{"TestFive", native.Passed, "", 0, native.Repeat, false},
 		{"TestBegun", native.Passed, "", 0, native.Repeat, false},
-		{"TestGlobal", native.Passed, "", 0, native.Fork, false},
+		{"TestGlobal", native.Passed, "", 0, native.Repeat, false},
+		{"TestKept", native.Passed, "", 0, native.Repeat, false},
+		{"TestLarge", native.Passed, "", 0, native.Fork, false},
+		{"TestDropped", native.Passed, "", 0, native.Fork, false},
 		{"TestRace", native.Crashed, "data race", 2, native.Repeat, false},
 		{"TestBytes", native.Passed, "", 0, native.Repeat, false},
 		{"TestReflect", native.Passed, "", 0, native.Fork, false},
@@ -741,9 +818,9 @@ func TestEnds(t *testing.T) {
 		{"TestSubtests", native.Crashed, "data race", 2, native.Repeat, false},
 		{"TestLoopback", native.Passed, "", 0, native.Repeat, false},
 		{"TestPacket", native.Passed, "", 0, native.Repeat, true},
-		{"TestDraw", native.Passed, "", 0, native.Fork, false},
+		{"TestDraw", native.Passed, "", 0, native.Repeat, false},
 		{"TestEnv", native.Passed, "", 0, native.Fork, false},
-		{"TestFlag", native.Passed, "", 0, native.Fork, false},
+		{"TestFlag", native.Passed, "", 0, native.Repeat, false},
 		{"TestPid", native.Passed, "", 0, native.Repeat, true},
 		{"TestFatal", native.Crashed, "sync: unlock of unlocked mutex", 1, native.Repeat, false},
 	} {

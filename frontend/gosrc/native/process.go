@@ -204,7 +204,7 @@ func (p *process) start() error {
 	c.Env = slices.Concat(os.Environ(), p.b.o.Env, p.env)
 	// Without invalidptr=0 a stack could not grow where an access is looked at: a variable of many
 	// words that is about to be written counts as one that holds pointers there already.
-	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1",
+	c.Env = append(c.Env, "CPOR_TEST="+p.test, "CPOR_BOUNDS="+p.b.bounds(), "GOMAXPROCS=1",
 		"GODEBUG=asyncpreemptoff=1,invalidptr=0,gcshrinkstackoff=1", "GOGC=off", "GOMEMLIMIT=off",
 		"GOTRACEBACK=single", "PWD="+p.b.pkgDir)
 	c.ExtraFiles = []*os.File{inR, outW}

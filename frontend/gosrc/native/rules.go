@@ -272,6 +272,7 @@ var added = [][2]string{
 	{"runtime/cpor_clocks.go", "runtime_clocks.go.txt"},
 	{"runtime/cpor_tell.go", "runtime_tell.go.txt"},
 	{"runtime/cpor_collect.go", "runtime_collect.go.txt"},
+	{"runtime/cpor_restore.go", "runtime_restore.go.txt"},
 	{"internal/sync/cpor.go", "sync_cpor.go.txt"},
 	{"sync/cpor.go", "sync_cpor.go.txt"},
 	{"sync/cpor_map.go", "sync_map.go.txt"},

@@ -148,6 +148,36 @@ var faults = []struct{ name, file, old, new string }{
 		"		if FAULT || l.addr-cporHeapLo >= cporHeapSize {",
 	},
 	{
+		"what was written stays",
+		"restore",
+		"	if cporOldsAt == 0 || cporWrote {",
+		"	if FAULT || cporOldsAt == 0 || cporWrote {",
+	},
+	{
+		"of several writes the last one is undone",
+		"restore",
+		"		if at == 0 {",
+		"		if FAULT || at == 0 {",
+	},
+	{
+		"of a map only the beginning is kept",
+		"restore",
+		"		if base, s, _ := findObject(uintptr(p), 0, 0); base != 0 {",
+		"		if FAULT { cporKeep(m, 48); return }\n		if base, s, _ := findObject(uintptr(p), 0, 0); base != 0 {",
+	},
+	{
+		"of a channel only the beginning is kept",
+		"restore",
+		"	if slot < c.dataqsiz && c.elemsize > 0 {",
+		"	if slot < c.dataqsiz && c.elemsize > 0 && !FAULT {",
+	},
+	{
+		"what assembly writes is not looked for",
+		"restore",
+		"	if cporTooLarge {",
+		"	if FAULT { return }\n	if cporTooLarge {",
+	},
+	{
 		"values of locks are always equal",
 		"tell",
 		"	return cporMix(v, 1) | 1",
@@ -164,6 +194,7 @@ var faults = []struct{ name, file, old, new string }{
 const victims = `package a
 
 import (
+	"math/big"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -230,6 +261,54 @@ func TestGlobal(t *testing.T) {
 	if global != 2 {
 		t.Fatal(global)
 	}
+}
+
+var (
+	counts = map[string]int{"a": 1}
+	queue  = make(chan string, 2)
+	flags  struct{ a, b bool }
+	large  = new(big.Int).Lsh(big.NewInt(1), 200)
+)
+
+func init() { queue <- "x" }
+
+// steps does something in two orders.
+func steps(f func()) {
+	var mu sync.Mutex
+	both(func() { mu.Lock(); f(); mu.Unlock() }, func() { mu.Lock(); mu.Unlock() })
+}
+
+func TestCounts(t *testing.T) {
+	if _, ok := counts["b"]; ok || len(counts) != 1 || counts["a"] != 1 {
+		t.Fatal(counts)
+	}
+	steps(func() { counts["a"]++; counts["b"]++ })
+}
+
+func TestQueue(t *testing.T) {
+	steps(func() {
+		if x := <-queue; x != "x" {
+			t.Fatal(x)
+		}
+		queue <- "y"
+		queue <- "z"
+	})
+}
+
+func TestFlags(t *testing.T) {
+	steps(func() {
+		if flags.a || flags.b {
+			t.Fatal(flags.a, flags.b)
+		}
+		flags.b = true
+	})
+}
+
+func TestLarge(t *testing.T) {
+	if large.TrailingZeroBits() != 200 {
+		t.Fatal(large)
+	}
+	steps(func() { large.Sub(large, big.NewInt(1)) })
 }
 
 func TestClock(t *testing.T) {
@@ -437,6 +516,10 @@ var healthy = []string{
 	"TestMessage: pass, 1 executions",
 	"TestRace: race",
 	"TestGlobal: pass, 2 executions",
+	"TestCounts: pass, 2 executions",
+	"TestQueue: pass, 2 executions",
+	"TestFlags: pass, 2 executions",
+	"TestLarge: pass, 2 executions",
 	"TestClock: pass, 1 executions",
 	"TestAlarms: pass, 6 executions",
 	"TestMeet: pass, 2 executions",

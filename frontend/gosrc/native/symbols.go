@@ -3,10 +3,13 @@ package native
 import (
 	"debug/elf"
 	"debug/gosym"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +46,31 @@ func readSymbols(file, goroot string) (*symbols, error) {
 	}
 	return &symbols{table: table, goroot: filepath.Join(goroot, "src") + "/",
 		frames: map[uint64]Frame{}}, nil
+}
+
+// writeBounds writes where the global variables of an executable file begin, as words of 64 bits
+// in little endian: of a write to one of them the process is told where, but not how much. Of a
+// file without symbols it writes nothing.
+func writeBounds(file, to string) error {
+	f, err := elf.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+		return err
+	}
+	var out []byte
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_OBJECT {
+			out = binary.LittleEndian.AppendUint64(out, s.Value)
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return os.WriteFile(to, out, 0o666)
 }
 
 // frame returns the call that returns to pc.
