@@ -332,6 +332,63 @@ func (x Values) WordBit(word, state wasm.Local) {
 	x.Op(wasm.I32ShrU, wasm.I64ExtendI32U, wasm.I64Shl)
 }
 
+// MoveFields gives each field to[i] of the region at an address what from[i] had, for all i at once.
+// They have the same number of bits. Fields that move equally far between the same words move
+// together.
+func (x Values) MoveFields(base wasm.Local, from, to []Field) {
+	type move struct{ from, to, left int }
+	masks := map[move]uint64{} // of the bits that arrive
+	old := map[int]wasm.Local{}
+	kept := map[int]uint64{}
+	var moves []move
+	var words []int
+	for i := range to {
+		m := move{from[i].Word, to[i].Word, to[i].Shift - from[i].Shift}
+		if masks[m] == 0 {
+			moves = append(moves, m)
+		}
+		for _, w := range []int{m.from, m.to} {
+			if _, ok := old[w]; !ok {
+				old[w], kept[w] = x.Local(wasm.I64), ^uint64(0)
+				words = append(words, w)
+			}
+		}
+		mask := (uint64(2)<<(to[i].Bits-1) - 1) << to[i].Shift
+		masks[m] |= mask
+		kept[m.to] &^= mask
+	}
+	for _, w := range words {
+		x.Get(base)
+		x.Mem(wasm.I64Load, 8*w)
+		x.Set(old[w])
+	}
+	for _, w := range words {
+		if kept[w] == ^uint64(0) {
+			continue // nothing arrives
+		}
+		x.Get(base)
+		x.Get(old[w])
+		x.I64(int64(kept[w]))
+		x.Op(wasm.I64And)
+		for _, m := range moves {
+			if m.to != w {
+				continue
+			}
+			x.Get(old[m.from])
+			if m.left > 0 {
+				x.I64(int64(m.left))
+				x.Op(wasm.I64Shl)
+			} else if m.left < 0 {
+				x.I64(int64(-m.left))
+				x.Op(wasm.I64ShrU)
+			}
+			x.I64(int64(masks[m]))
+			x.Op(wasm.I64And, wasm.I64Or)
+		}
+		x.Mem(wasm.I64Store, 8*w)
+	}
+}
+
 // Blocks makes code of n blocks that jump to each other; execution begins with the first, and
 // body has to end each with a jump or a return. WebAssembly only has blocks within blocks. A
 // jump to a block that follows is a branch out of them, and one to another block goes through a

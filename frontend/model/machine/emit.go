@@ -2172,6 +2172,17 @@ func (e *emitter) rotation(r int) *wasm.Func {
 	x.Tee(h)
 	x.Op(wasm.I64Eqz)
 	x.BrIf(done)
+	// Mostly one message has been received: each slot gets what the next one has.
+	x.Get(h)
+	x.I64(1)
+	x.Op(wasm.I64Eq)
+	x.If()
+	from, to := make([]code.Field, len(slots)), make([]code.Field, len(slots))
+	for i := range slots {
+		from[i], to[i] = e.location(slots[(i+size)%len(slots)]), e.location(slots[i])
+	}
+	x.MoveFields(0, from, to)
+	x.Else()
 	for i, l := range slots {
 		x.I32(int32(atMessages))
 		x.Load(0, e.location(l))
@@ -2201,6 +2212,7 @@ func (e *emitter) rotation(r int) *wasm.Func {
 			x.storeElement(&el, v)
 		}
 	}
+	x.End()
 	x.Load(0, tail)
 	x.I64(int64(caps))
 	x.Op(wasm.I64Add)
