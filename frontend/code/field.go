@@ -332,9 +332,9 @@ func (x Values) WordBit(word, state wasm.Local) {
 	x.Op(wasm.I32ShrU, wasm.I64ExtendI32U, wasm.I64Shl)
 }
 
-// MoveFields gives each field to[i] of the region at an address what from[i] had, for all i at once.
-// They have the same number of bits. Fields that move equally far between the same words move
-// together.
+// MoveFields gives each field to[i] of the region at an address what from[i] had, for all i at
+// once. They have the same number of bits. Fields that move equally far between the same words
+// move together.
 func (x Values) MoveFields(base wasm.Local, from, to []Field) {
 	type move struct{ from, to, left int }
 	masks := map[move]uint64{} // of the bits that arrive

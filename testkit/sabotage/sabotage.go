@@ -107,6 +107,7 @@ var ModelEmitter = []struct{ Name, What string }{
 	{"code/changed", "a write to a location is not told"},
 	{"code/full", "a buffer takes one message more"},
 	{"code/rotate", "a buffer stays where it is"},
+	{"code/turn", "the head of a buffer moves without the messages"},
 	{"code/choice", "a choice has one possibility less"},
 	{"code/blocked", "what an alternative that blocks has counted stays counted"},
 	{"code/pointer", "what a pointer leads to has no sign"},
