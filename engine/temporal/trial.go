@@ -33,7 +33,7 @@ var pace = struct {
 	// one in sampleEvery is, and sample of them decide again; half as many are looked at each
 	// time that ample sets are still rare.
 	window, sample, sampleEvery int
-}{compile: 1 << 13, walk: 1 << 13, window: 1 << 10, sample: 1 << 6, sampleEvery: 32}
+}{compile: 1 << 13, walk: 1 << 11, window: 1 << 10, sample: 1 << 6, sampleEvery: 32}
 
 // next reports whether to look for an ample set of the next state.
 func (x *trial) next() bool {

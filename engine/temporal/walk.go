@@ -21,8 +21,9 @@ const (
 	// walkShare is the number of transitions per step of a walk, once a worker walks. Small
 	// searches have no walks.
 	walkShare = 32
-	// walkTurn is the number of steps of a turn, and walkLength the most that a walk takes.
-	walkTurn, walkLength = 256, 1 << 12
+	// walkTurn is the number of steps of a turn, walkFirst of the first one, in which a cycle that
+	// is near may save most of the search, and walkLength the most that a walk takes.
+	walkTurn, walkFirst, walkLength = 256, 1 << 10, 1 << 12
 )
 
 // walker takes random walks, for one worker.
@@ -57,11 +58,13 @@ func (r *walker) walk(executed uint64) bool {
 		return true
 	}
 	r.due = executed + walkShare*walkTurn
+	turn := walkTurn
 	if r.x == nil {
 		r.x = newExpander(r.s)
 		r.x.m.Track(false)
+		turn = walkFirst
 	}
-	for range walkTurn {
+	for range turn {
 		if !r.on && !r.begin() {
 			continue
 		}
