@@ -16,6 +16,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,31 +122,60 @@ func (m *Limit) save(resident uint64) {
 	}
 }
 
-// roomAtStart is the percentage for the garbage collector until it has run for the first time: the
-// heap may grow to 16 MB before that.
-const roomAtStart = 400
+// patience is the percentage for the garbage collector at the beginning (see Start).
+const patience = 400
 
-// Start is to be called once, when the process begins. A search that ends within a few
-// megabytes is then not bothered by the garbage collector, which would otherwise begin at
-// four. GOGC in the environment has precedence.
-func Start() {
+// early is what Start and Patient have set.
+var early struct {
+	on      bool
+	percent int    // before
+	live    uint64 // how many bytes may be in use after a collection that leaves it on
+}
+
+// Start is to be called once, when the process begins: until the garbage collector has run for the
+// first time, the heap may grow to 16 MB. A search that ends within a few megabytes is then not
+// bothered by the garbage collector, which would otherwise begin at four. GOGC in the environment
+// has precedence.
+func Start() { Patient(0) }
+
+// Patient is Start until a collection finds more than live bytes in use. It is for what allocates
+// much of which nothing becomes garbage, as loading a program with all that it imports does.
+func Patient(live uint64) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	percent := debug.SetGCPercent(roomAtStart)
-	// What is unreachable is noticed by the first collection.
-	runtime.AddCleanup(new([64]byte), afterFirst, percent)
-}
-
-// afterFirst gives the garbage collector the percentage that it has by itself.
-func afterFirst(percent int) {
 	settings.mu.Lock()
 	defer settings.mu.Unlock()
-	if settings.frugal {
-		settings.percent = percent
-	} else {
-		debug.SetGCPercent(percent)
+	if early.on {
+		early.live = max(early.live, live)
+	} else if !settings.frugal {
+		early.on, early.live, early.percent = true, live, debug.SetGCPercent(patience)
+		afterNext()
 	}
+}
+
+// Load is how much a program that is loaded may take for [Patient]: package testing takes half of it.
+const Load = 32 << 20
+
+// afterNext looks after the next collection whether patience is over.
+func afterNext() {
+	// What is unreachable is noticed by the collection.
+	runtime.AddCleanup(new([64]byte), func(struct{}) {
+		inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(inUse)
+		settings.mu.Lock()
+		defer settings.mu.Unlock()
+		switch {
+		case settings.frugal:
+			settings.percent = early.percent
+		case inUse[0].Value.Uint64() <= early.live:
+			afterNext()
+			return
+		default:
+			debug.SetGCPercent(early.percent)
+		}
+		early.on = false
+	}, struct{}{})
 }
 
 // New prepares the process for a limit of that many bytes, 0 for none. It returns an error if

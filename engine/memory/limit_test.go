@@ -135,6 +135,23 @@ func TestStart(t *testing.T) {
 			t.Errorf("limited: %v: GOGC is %d in the end", limited, p)
 		}
 	}
+	Start()
+	Patient(1 << 40)
+	for range 3 {
+		runtime.GC()
+		time.Sleep(time.Millisecond) // for what looks after it
+		if p := now(); p != patience {
+			t.Fatalf("GOGC is %d, though less is in use than was asked for", p)
+		}
+	}
+	settings.mu.Lock()
+	early.live = 0
+	settings.mu.Unlock()
+	for deadline := time.Now().Add(20 * time.Second); now() != 77; runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatalf("GOGC is %d after a collection that left more in use", now())
+		}
+	}
 	t.Setenv("GOGC", "50")
 	Start()
 	if p := now(); p != 77 {

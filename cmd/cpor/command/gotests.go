@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cpor/engine/memory"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/testcmd"
 	"cpor/internal/spell"
@@ -38,6 +39,7 @@ func goPrinting(ctx context.Context, dir, test string) (system.System, error) {
 // goProgram makes a system of a test, or of a main package. Data races are left out:
 // what happened before is in no state that one could go back to.
 func goProgram(ctx context.Context, dir, test string, x gosrc.Explore) (*gosrc.Program, error) {
+	memory.Patient(memory.Load)
 	pkgs, err := gosrc.Load(ctx, []string{"."}, gosrc.Options{Dir: dir, Tests: test != ""})
 	if err != nil {
 		return nil, err

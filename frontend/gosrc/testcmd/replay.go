@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cpor/engine/memory"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/human"
@@ -174,6 +175,7 @@ func (d *Saved) Program(ctx context.Context, dir string) (*gosrc.Program, error)
 		return nil, errors.New("the test ran natively, and cannot be gone through step by step " +
 			"(cpor test -replay shows it once more)")
 	}
+	memory.Patient(memory.Load)
 	pkgs, err := gosrc.Load(ctx, []string{d.Package}, gosrc.Options{Dir: dir, Tags: tagList(d.Tags),
 		Flags: d.GoFlags, Tests: d.Test != ""})
 	if err != nil {

@@ -64,6 +64,7 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 		c.page = terminal.For(stdout, c.color)
 	}
 	s := &session{config: c, ctx: ctx, out: newPrinter(stdout, c), kept: c.openPasses()}
+	memory.Patient(memory.Load)
 	if c.replay != "" {
 		if err := s.replayFile(stdout); err != nil {
 			return mistake("-replay: %v", err)
