@@ -10,5 +10,6 @@ import (
 func TestCache(t *testing.T) {
 	check.Linearizable(t, cache.New,
 		check.Op("Get", (*cache.Cache).Get),
-		check.Op("PutIfAbsent", (*cache.Cache).PutIfAbsent))
+		check.Op("PutIfAbsent", (*cache.Cache).PutIfAbsent),
+		check.Bounds{Scenarios: 20})
 }
