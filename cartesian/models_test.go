@@ -18,7 +18,7 @@ func TestModelOracleBites(t *testing.T) {
 	lost := map[bool]int{}
 	c := generated.Config{Threads: 3, Statements: 6, Awaits: true, Atomic: true, Locks: true,
 		Choices: true}
-	seeds := sample.Of[uint64](300, 750, 6000)
+	seeds := sample.Of[uint64](300, 300, 6000)
 	for seed := uint64(1); seed <= seeds; seed++ {
 		m, err := model.Parse("generated.model", generated.Generate(seed, c), model.Options{})
 		if err != nil {

@@ -125,7 +125,7 @@ func oracle(tb testing.TB, seed uint64, options ...Options) (diff string, ok boo
 //
 //	go test ./cartesian -run Theorem1 -long -times 25 -timeout 1h
 func TestTheorem1(t *testing.T) {
-	programs := sample.Of[uint64](200, 1000, 40_000)
+	programs := sample.Of[uint64](200, 400, 40_000)
 	const parts = 4
 	for part := range uint64(parts) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {

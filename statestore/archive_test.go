@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cpor/testkit/sample"
 )
 
 // someStates returns states of several lengths, each with the index of its
@@ -53,7 +55,7 @@ func stateBytes(s []uint64) (b []byte) {
 func TestArchive(t *testing.T) {
 	for _, kind := range everyKind() {
 		for _, n := range []int{0, 1, 100, 1000, 3000, 30_000} {
-			if n > 3000 && (testing.Short() || slow > 1) {
+			if n > 3000 && (!sample.Long() || slow > 1) {
 				continue
 			}
 			states, parents := someStates(n+n/3+1, uint64(n))

@@ -17,7 +17,7 @@ import (
 // restored: the states, their names and parents are those of the store that was never saved.
 // Some of the times saving fails.
 func TestLog(t *testing.T) {
-	seeds, most := sample.Of[uint64](4, 6, 9), sample.Of(6000, 10_000, 20_000)
+	seeds, most := sample.Of[uint64](3, 3, 9), sample.Of(6000, 10_000, 20_000)
 	if slow > 1 {
 		seeds, most = 4, 6000
 	}

@@ -28,7 +28,7 @@ func TestParted(t *testing.T) {
 		ref    Ref
 		parent int // the state's number
 	}
-	n := sample.Of(8_000, 15000, 60_000)
+	n := sample.Of(8_000, 8_000, 60_000)
 	state := func(i int) []uint64 {
 		s := []uint64{uint64(i), uint64(i % 7), uint64(i / 11),
 			uint64(i) * 0x9E3779B97F4A7C15 >> 50}
@@ -125,7 +125,7 @@ func joinedStore(t *testing.T, parts int) (store Store, all []Store, of func([]u
 // parts apart: the same states are new, each is loaded as it was, and its parent is among
 // its candidates.
 func TestJoined(t *testing.T) {
-	n := sample.Of(6_000, 10000, 40_000)
+	n := sample.Of(6_000, 6_000, 40_000)
 	for _, parts := range []int{1, 2, 5, MaxJoined} {
 		t.Run(fmt.Sprint(parts), func(t *testing.T) {
 			store, all, of := joinedStore(t, parts)

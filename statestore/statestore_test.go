@@ -236,7 +236,7 @@ func TestSearch(t *testing.T) {
 		{words: 8, threads: 5, bits: 16},
 		{words: 40, threads: 6, bits: 20},
 	}
-	max := 30000/slow + 5000
+	max := 10000/slow + 5000
 	if testing.Short() {
 		max = 6000
 	}

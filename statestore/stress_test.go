@@ -200,9 +200,9 @@ func TestTinyStates(t *testing.T) {
 
 func TestBytesPerState(t *testing.T) {
 	const limit = 16
-	n := uint64(250_000)
-	if slow > 1 || testing.Short() {
-		n = 110_000
+	n := uint64(110_000)
+	if sample.Long() && slow == 1 {
+		n = 250_000
 	}
 	for _, c := range systems {
 		st := mustNew(t, Options{})

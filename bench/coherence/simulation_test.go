@@ -14,6 +14,7 @@ import (
 	"cpor/frontend"
 	_ "cpor/frontend/model"
 	"cpor/internal/probe"
+	testsample "cpor/testkit/sample"
 )
 
 // shared is memory that the workers of a test share, a line each.
@@ -164,7 +165,7 @@ func TestSearches(t *testing.T) {
 		meter.Watch(func() { search(t, e, 1) })
 		segments, _ := meter.Segments()
 		for _, n := range []int{1, 2, 7, 64} {
-			if n > 7 && testing.Short() {
+			if !testsample.Long() && (n == 2 || n == 64 && por != "none") {
 				continue
 			}
 			sim := NewSimulation(n, testCosts, segments)

@@ -67,7 +67,7 @@ func contradicts(e, f *Event) bool {
 func TestNothingInvalid(t *testing.T) {
 	defer func(old int) { minTrim = old }(minTrim)
 	minTrim = 1
-	rounds := sample.Of(150, 300, 2000)
+	rounds := sample.Of(150, 150, 2000)
 	dir := t.TempDir()
 	refused := 0
 	for seed := range rounds {
@@ -551,7 +551,7 @@ const longPiece = 64 << 10
 func TestManyConnections(t *testing.T) {
 	s := newService(t, "p1.x && p2.x", "")
 	addr, _ := serve(t, &Server{Service: s, MaxConnections: 20})
-	dials := sample.Of(1000, 2500, 10_000)
+	dials := sample.Of(1000, 1000, 10_000)
 	good, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)

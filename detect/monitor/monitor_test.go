@@ -180,7 +180,7 @@ func TestOnline(t *testing.T) {
 	minTrim = 1
 	dir := t.TempDir()
 	announced := 0
-	rounds := sample.Of(400, 800, 8000)
+	rounds := sample.Of(400, 400, 8000)
 	for seed := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(seed), 9))
 		c := randomComputation(rng)
@@ -280,7 +280,7 @@ func TestBounded(t *testing.T) {
 			// A token goes round; x is true where it is, n counts.
 			clock := map[string]int32{}
 			kept := map[int]int{}
-			rounds := sample.Of(3000, 5000, 20_000)
+			rounds := sample.Of(2000, 2000, 20_000)
 			for round := range rounds {
 				for _, h := range m.Hosts() {
 					for step := range 2 {

@@ -28,7 +28,7 @@ func plainAvoider(m *Monitor, plain bool) *avoider {
 // TestPSDef: with persistent sets, Def is announced with the same event or an earlier one, the
 // answer in the end is that of the off-line search, and less is explored.
 func TestPSDef(t *testing.T) {
-	n := sample.Of[uint64](100, 400, 10_000)
+	n := sample.Of[uint64](100, 100, 10_000)
 	var with, without uint64
 	compared, definite, announced := 0, 0, 0
 	for seed := range n {

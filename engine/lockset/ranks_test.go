@@ -61,7 +61,7 @@ func onRanks(t *testing.T, n int, sys system.System, w way, o search.Options,
 // process: the same verdicts and violations, and where the order of the search does not
 // matter, the same counts.
 func TestRanks(t *testing.T) {
-	seeds := sample.Of[uint64](3, 5, 40)
+	seeds := sample.Of[uint64](2, 2, 40)
 	compared, found, counted, again := 0, 0, 0, 0
 	for seed := range seeds {
 		sys := randomProgram(t, seed)
@@ -193,7 +193,7 @@ func TestRanksStop(t *testing.T) {
 // checkpoints, and continues on other numbers of ranks or in one process. There the numbers in the
 // states mean something else: the result is that of a search that was never interrupted.
 func TestRanksResume(t *testing.T) {
-	seeds := sample.Of[uint64](3, 5, 40)
+	seeds := sample.Of[uint64](2, 2, 40)
 	interrupted, split, joined, again, refused := 0, 0, 0, 0, 0
 	for seed := range seeds {
 		sys := randomProgram(t, seed)

@@ -68,7 +68,7 @@ func TestStatelessDisciplines(t *testing.T) {
 		{Threads: 3, Statements: 3, Awaits: true, Breach: 5},
 		{Threads: 2, Statements: 4, Awaits: true, Atomic: true, Breach: 5},
 	}
-	n := sample.Of(24, 40, 300)
+	n := sample.Of(20, 20, 300)
 	broken, kept := 0, 0
 	for seed := -1; seed < n; seed++ {
 		text := guardReadsInBetween

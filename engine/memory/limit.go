@@ -154,7 +154,8 @@ func Patient(live uint64) {
 	}
 }
 
-// Load is how much a program that is loaded may take for [Patient]: package testing takes half of it.
+// Load is how much a program that is loaded may take for [Patient]. Package testing takes half of
+// it.
 const Load = 32 << 20
 
 // afterNext looks after the next collection whether patience is over.

@@ -34,7 +34,7 @@ func keepsFiles(t *testing.T) *resumetest.Shelf {
 // are short of memory all the time, and continues on other numbers of ranks or in one process: the
 // result is that of a search in memory that was never interrupted.
 func TestRanksResumeDisk(t *testing.T) {
-	seeds := sample.Of[uint64](2, 4, 40)
+	seeds := sample.Of[uint64](2, 2, 40)
 	interrupted, split, joined, drops := 0, 0, 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 23))

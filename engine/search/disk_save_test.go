@@ -24,7 +24,7 @@ import (
 // every few microseconds and are short of memory all the time, and continues in another directory
 // with other numbers of workers: the result is that of a search in memory.
 func TestResumeDisk(t *testing.T) {
-	seeds := sample.Of[uint64](2, 5, 50)
+	seeds := sample.Of[uint64](2, 3, 50)
 	interrupted, drops := 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 14))

@@ -35,7 +35,7 @@ func spilled(t testing.TB) string {
 // TestDisk searches with next to no memory: the result is that of a search in memory, with
 // traces, with every reduction and any number of workers.
 func TestDisk(t *testing.T) {
-	seeds := sample.Of[uint64](4, 6, 100)
+	seeds := sample.Of[uint64](4, 4, 100)
 	drops, looks := 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 13))
@@ -114,7 +114,7 @@ func (watching) Violation(*system.Violation, []search.Step) {}
 func TestDiskFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	found := 0
-	for i := range 20 {
+	for i := range sample.Of(8, 8, 20) {
 		sys := mustNew(t, counters(3, 6)) // 343 states
 		dir := filepath.Join(t.TempDir(), "spilled")
 		after, seen := 50+r.IntN(200), 0

@@ -240,7 +240,7 @@ func refer(sys system.System) *reference {
 // reference on random programs, for several numbers of workers, and checks and
 // minimizes every trace.
 func TestAgainstReference(t *testing.T) {
-	programs := sample.Of(50, 200, 5000)
+	programs := sample.Of(50, 100, 5000)
 	if sample.Race {
 		programs = 50
 	}
@@ -329,7 +329,7 @@ func checkTrace(t *testing.T, sys system.System, v engine.Finding, ref *referenc
 // reference: the same violations and deadlocks, and each with a trace that
 // shows it, although the paths that led there are moves of many transitions.
 func TestCartesianTraces(t *testing.T) {
-	programs := sample.Of(50, 200, 5000)
+	programs := sample.Of(50, 100, 5000)
 	if sample.Race {
 		programs = 50
 	}

@@ -55,7 +55,7 @@ func searchOn(n int, s *resumetest.Shelf, every time.Duration, sys system.System
 // and continues with other numbers of ranks, in one process, too: the result is that of
 // a search that was never interrupted, and each violation has a trace that replays.
 func TestRanksResume(t *testing.T) {
-	seeds := sample.Of[uint64](3, 8, 80)
+	seeds := sample.Of[uint64](3, 4, 80)
 	interrupted, split, joined := 0, 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 21))

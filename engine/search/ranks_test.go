@@ -60,7 +60,7 @@ func TestRanks(t *testing.T) {
 		"counters":     mustNew(t, counters(4, 4)),
 		"one state":    mustNew(t, counters(1, 1)),
 	}
-	seeds := sample.Of[uint64](2, 4, 60)
+	seeds := sample.Of[uint64](2, 2, 60)
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 11))
 		systems[fmt.Sprintf("random %d", seed)] = mustNew(t,
@@ -127,7 +127,7 @@ func TestRanks(t *testing.T) {
 // them, continues with the last checkpoint and a little more, until it is enough: nothing is lost.
 func TestRanksMemory(t *testing.T) {
 	ended, out := 0, 0
-	seeds := sample.Of(2, 6, 12)
+	seeds := sample.Of(2, 3, 12)
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 35))
 		sys := mustNew(t, counters(3+r.IntN(2), 4+r.IntN(4)))
@@ -212,7 +212,7 @@ func TestRanksStop(t *testing.T) {
 
 // TestRanksDisk is TestRanks for ranks that drop what they have in memory again and again.
 func TestRanksDisk(t *testing.T) {
-	seeds := sample.Of[uint64](2, 5, 60)
+	seeds := sample.Of[uint64](2, 3, 60)
 	drops, looks, found := 0, 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 17))

@@ -94,7 +94,7 @@ func TestRoom(t *testing.T) {
 	case sample.Race:
 		n, every = 6, 200*time.Millisecond
 	case !sample.Long():
-		n = 9
+		n = 8
 	}
 	sys := mustNew(t, counters(5, n))
 	for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact} {

@@ -40,7 +40,7 @@ func shown(r *search.Result) string {
 // other numbers of workers: the result is that of a search that was never
 // interrupted.
 func TestResume(t *testing.T) {
-	seeds := sample.Of[uint64](4, 10, 80)
+	seeds := sample.Of[uint64](4, 5, 80)
 	interrupted := 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 12))

@@ -368,7 +368,7 @@ func programs(n int) int {
 	if sample.Race {
 		n /= 2
 	}
-	return sample.Of(n/25, n/9, 5*n)
+	return sample.Of(n/25, n/15, 5*n)
 }
 
 // TestToyPrograms holds every reduction to all interleavings of random acyclic

@@ -28,7 +28,7 @@ func randomCondition(r *rand.Rand, atoms []string, depth int) string {
 // TestPossible holds EF p and AG EF p to brute force, on random programs. A search that is cut
 // off must not answer wrongly.
 func TestPossible(t *testing.T) {
-	n := sample.Of[uint64](30, 100, 2000)
+	n := sample.Of[uint64](30, 50, 2000)
 	checked, violated, cut := 0, 0, 0
 	for seed := *first; seed < *first+n; seed++ {
 		c := configs[seed%4]

@@ -267,8 +267,8 @@ func TestConform(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o := systemtest.Options{MaxStates: sample.Of[uint64](40, 150, 300),
-					Walks: sample.Of(3, 5, 10)}
+				o := systemtest.Options{MaxStates: sample.Of[uint64](40, 40, 300),
+					Walks: sample.Of(3, 3, 10)}
 				if testing.Short() {
 					o.Steps = 25
 				}

@@ -3,52 +3,36 @@ package mcpserver
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"cpor/cmd/cpor/command"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// folder is where the program that the tools run is built, once.
-var folder string
-
 func TestMain(m *testing.M) {
-	os.Setenv("CPORCACHE", "off")
-	var err error
-	if folder, err = os.MkdirTemp("", "cpor-mcp-test-"); err != nil {
-		panic(err)
+	if os.Getenv(standIn) != "" {
+		os.Exit(command.Main(os.Args[1:]))
 	}
-	code := m.Run()
-	os.RemoveAll(folder)
-	os.Exit(code)
+	os.Setenv("CPORCACHE", "off")
+	os.Setenv(standIn, "yes")
+	os.Exit(m.Run())
 }
 
-var build = sync.OnceValues(func() (string, error) {
-	file := filepath.Join(folder, "cpor")
-	if runtime.GOOS == "windows" {
-		file += ".exe"
-	}
-	out, err := exec.Command("go", "build", "-o", file, "../../cmd/cpor").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, out)
-	}
-	return file, err
-})
+// standIn is set in the environment of the test binary where it stands in for cpor.
+const standIn = "CPOR_MCP_STAND_IN"
 
 // cpor returns the program that the tools run.
 func cpor(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("cpor takes long to link")
+		t.Skip("loading packages takes seconds")
 	}
-	file, err := build()
+	file, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func loadTable(t *testing.T) ([]gotable.Program, map[string]*Program) {
 	}
 	byVersion := map[string]map[string]string{}
 	var chosen []gotable.Program
-	n := cmp.Or(*every, thin(240, 36, 4))
+	n := cmp.Or(*every, thin(240, 72, 4))
 	for i, p := range all {
 		if !strings.Contains(p.Name, *only) || i%n != 0 {
 			continue

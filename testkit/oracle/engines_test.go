@@ -747,7 +747,7 @@ func TestEnginesExamples(t *testing.T) {
 		special = special[len(special)-4:]
 	}
 	for i, text := range special {
-		if !sample.Long() && i%4 != 0 {
+		if !sample.Long() && i%8 != 0 {
 			continue
 		}
 		if d, over := hold(engines, text, c); d != "" || over != "" {
@@ -759,7 +759,7 @@ func TestEnginesExamples(t *testing.T) {
 	}
 	compared, tried, of := 0, 0, pinned(t)
 	for i, text := range examples(t) {
-		if !sample.Long() && i%10 != 0 && !slices.Contains(of, uint64(i+1)) {
+		if !sample.Long() && i%20 != 0 && !slices.Contains(of, uint64(i+1)) {
 			continue
 		}
 		tried++

@@ -328,7 +328,7 @@ func (s *scanner) tried(text []byte) (fault string) {
 // refused with a message. It is fast, since nothing steers it; the fuzz targets
 // of the packages follow coverage instead.
 func TestInputs(t *testing.T) {
-	n := cmp.Or(*inputs, sample.Of[uint64](10_000, 30_000, 300_000))
+	n := cmp.Or(*inputs, sample.Of[uint64](10_000, 10_000, 300_000))
 	total := uint64(0)
 	for i := range allScanners {
 		total += allScanners[i].share

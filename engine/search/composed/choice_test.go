@@ -68,7 +68,7 @@ func communicating(seed uint64) string {
 // TestSelections holds persistent and sleep sets to the full search on models
 // whose threads communicate at every step. Sleep sets alone keep every state.
 func TestSelections(t *testing.T) {
-	n := sample.Of(100, 200, 2000)
+	n := sample.Of(50, 100, 2000)
 	fewer := map[composed.Options]int{}
 	for seed := range n {
 		text := communicating(uint64(seed))

@@ -174,7 +174,7 @@ func broken(r *oracle.Reach) bool {
 // violations and deadlocks as the full one, and where it does not, both find
 // that out.
 func TestTheorems(t *testing.T) {
-	n := sample.Of(80, 250, 3000)
+	n := sample.Of(80, 100, 3000)
 	if *seed >= 0 {
 		text := oracle.GenerateLocks(uint64(*seed), configs[*seed%len(configs)])
 		t.Log("\n" + text)

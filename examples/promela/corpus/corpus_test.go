@@ -30,7 +30,7 @@ var (
 		false,
 		"write runs.csv anew with what SPIN says; needs spin and a C compiler",
 	)
-	large = flag.Bool("large", false, "also the runs of more than 20,000 states")
+	large = flag.Bool("large", false, "also the runs of more than 5,000 states")
 	only  = flag.String("only", "", "only the `models` whose names contain this")
 )
 
@@ -42,7 +42,7 @@ func bound() uint64 {
 	case *large:
 		return 1 << 62
 	}
-	return 20_000
+	return 5_000
 }
 
 func runs(t *testing.T) []Run {
@@ -225,7 +225,7 @@ func TestErrors(t *testing.T) {
 }
 
 // TestReductions holds the verdicts of all reductions to SPIN's: on models as they are, with
-// merged steps, and on their twins, which all engines explore. It takes a twentieth of the runs, or
+// merged steps, and on their twins, which all engines explore. It takes a fortieth of the runs, or
 // with -large all of up to 50,000 states.
 func TestReductions(t *testing.T) {
 	all := runs(t)
@@ -233,7 +233,7 @@ func TestReductions(t *testing.T) {
 	for i := range all {
 		r := &all[i]
 		if r.Check != Safety || r.States > 20_000 && !*large || r.States > 50_000 ||
-			!*large && *only == "" && i%20 != 0 {
+			!*large && *only == "" && i%40 != 0 {
 			continue
 		}
 		for what, load := range map[string]func() (*frontend.Program, error){
@@ -436,7 +436,7 @@ func TestSpin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := 100 // the compiler takes seconds
+	step := 200 // the compiler takes seconds
 	if *large {
 		step = 25
 	}

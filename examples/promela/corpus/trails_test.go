@@ -40,7 +40,7 @@ func TestTrails(t *testing.T) {
 	wrote, replays, read, right := 0, 0, 0, 0
 	for i := range all {
 		r := &all[i]
-		if !r.Violated || weight(all, r) > bound() || !*large && *only == "" && i%40 != 0 {
+		if !r.Violated || weight(all, r) > bound() || !*large && *only == "" && i%80 != 0 {
 			continue
 		}
 		text, err := Text(r.Model)

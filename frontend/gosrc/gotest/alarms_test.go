@@ -91,7 +91,7 @@ func allEnds(p *gosrc.Program) (outcomes map[string]bool, ok bool) {
 // TestAlarms: with any bound on the timers the reduction finds the ends of all executions, and with
 // one that keeps no timer from going off those of the whole program.
 func TestAlarms(t *testing.T) {
-	n := 2 * cmp.Or(*generated, sample.Of(6, 15, 120))
+	n := 2 * cmp.Or(*generated, sample.Of(6, 8, 120))
 	src := "package m\n\nimport (\n\t\"sync\"\n\t\"testing\"\n\t\"time\"\n)\n\nvar _ time.Time\n"
 	for i := range uint64(n) {
 		src += timed(fmt.Sprint("Test", *seed+i), rand.New(rand.NewPCG(*seed+i, 11)))

@@ -15,11 +15,11 @@ import (
 // TestCollect: it makes no difference how often garbage is collected.
 func TestCollect(t *testing.T) {
 	defer machine.CollectAfter(machine.CollectAfter(1))
-	t.Run("engines", TestEnginesAgree)
+	t.Run("lost", TestLostNeverMove)
 	if sample.Long() {
+		t.Run("engines", TestEnginesAgree)
 		t.Run("library", TestLibrary)
 	}
-	t.Run("lost", TestLostNeverMove)
 }
 
 // TestGarbage: an execution may allocate more than there is memory, in one step and in many, and

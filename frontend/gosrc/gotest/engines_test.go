@@ -27,7 +27,7 @@ var (
 // schedule: the verdict must be that of the full search, and that of the brute force of
 // package gogen where that knows it (of leaks it knows nothing).
 func TestEnginesAgree(t *testing.T) {
-	n := cmp.Or(*generated, sample.Of(8, 12, 120))
+	n := cmp.Or(*generated, sample.Of(6, 8, 120))
 	var src strings.Builder
 	src.WriteString(
 		"package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ " +

@@ -80,7 +80,7 @@ func TestKernels(t *testing.T) {
 	writeModule(t, write)
 	step := *everyKernel
 	if step == 0 {
-		switch step = 60; {
+		switch step = 120; {
 		case testing.Short():
 			step = 240
 		case sample.Long():

@@ -21,7 +21,7 @@ import (
 // ever must not take a step any more, whatever the others do. The goroutines of these programs
 // share all they have, so that finer ways to reach something are for TestTails.
 func TestLostNeverMove(t *testing.T) {
-	n, walks := cmp.Or(*generated, sample.Of(15, 20, 120)), 20
+	n, walks := cmp.Or(*generated, sample.Of(10, 10, 120)), 20
 	var src strings.Builder
 	src.WriteString(
 		"package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ " +

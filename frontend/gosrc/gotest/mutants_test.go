@@ -100,7 +100,7 @@ func mutate(r *rand.Rand, text string) (string, error) {
 
 // TestMutants holds that whatever compiles gets a verdict or is refused, and in time.
 func TestMutants(t *testing.T) {
-	n := cmp.Or(*mutants, sample.Of(3, 4, 60))
+	n := cmp.Or(*mutants, sample.Of(2, 2, 60))
 	all := kernels(t)
 	dir := t.TempDir()
 	texts := map[string]string{}

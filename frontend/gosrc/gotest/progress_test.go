@@ -184,7 +184,7 @@ func TestTiny(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 3))
 	codes, seen := tinyCodes(), map[string]int{}
-	for range sample.Of(10, 10, 800) {
+	for range sample.Of(5, 5, 800) {
 		x := make(tiny, 2+r.IntN(2))
 		each := 1
 		if len(x) == 2 {

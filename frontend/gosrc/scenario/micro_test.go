@@ -193,7 +193,7 @@ func TestMicro(t *testing.T) {
 		t.Fatal(err)
 	}
 	var right []string
-	n, wrong := sample.Of(10, 40, 300), 0
+	n, wrong := sample.Of(10, 15, 300), 0
 	r := rand.New(rand.NewPCG(1, 2))
 	for range n {
 		goroutines, each := 2, 1+r.IntN(2)

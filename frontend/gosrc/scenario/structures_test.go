@@ -41,7 +41,7 @@ func compiled(t *testing.T, name string) (*gosrc.Package, *gosrc.Compiled) {
 // fails, and all faults are found. Some of them by default.
 func TestStructures(t *testing.T) {
 	pkg, c := compiled(t, "structures")
-	n, wrong := sample.Of(1, 2, 1000), 0
+	n, wrong := sample.Of(1, 1, 1000), 0
 	tests := pkg.Tests()
 	rand.New(rand.NewPCG(1, 0)).Shuffle(len(tests), func(i, j int) {
 		tests[i], tests[j] = tests[j], tests[i]

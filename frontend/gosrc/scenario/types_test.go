@@ -26,7 +26,7 @@ var firstSeed = flag.Uint64("first", 0, "the seed of the first thousand types of
 // too, or the type itself. It compares how a scenario can fail with all interleavings. A fifth of
 // the scenarios are also searched with stored states that do not contain the histories.
 func TestTypes(t *testing.T) {
-	n := sample.Of(20, 40, 1000)
+	n := sample.Of(10, 15, 1000)
 	const batch, together, storedEach = 1000, 20, 100
 	var counts [16]int
 	histories, executions, states := 0, uint64(0), uint64(0)

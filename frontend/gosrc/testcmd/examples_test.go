@@ -41,7 +41,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		n++
-		if step := 6; testing.Short() && n%(4*step) != 1 || !*all && n%step != 1 {
+		if step := 12; testing.Short() && n%(4*step) != 1 || !*all && n%step != 1 {
 			continue
 		}
 		t.Run(f[0], func(t *testing.T) {

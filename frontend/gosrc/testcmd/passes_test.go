@@ -208,7 +208,7 @@ func TestNeverStale(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, uint64(sample.Of(1, 1, 2))))
 	hits := 0
 	passed := map[int]bool{} // the comments with which all was good
-	steps := sample.Of(3, 5, 1000)
+	steps := sample.Of(3, 3, 1000)
 	// Each switch is tried in turn, where there is time.
 	order := slices.Concat(slices.Clone(switches), switches)
 	r.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
@@ -257,7 +257,7 @@ func TestEachSwitch(t *testing.T) {
 	if code, out := x.run(); code != exitPass || strings.Contains(out, "cached") {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	step := len(switches) / sample.Of(1, 3, len(switches))
+	step := len(switches) / sample.Of(1, 2, len(switches))
 	for i := 0; i < len(switches); i += step {
 		s := switches[i]
 		x.on[s] = true

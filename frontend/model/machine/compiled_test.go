@@ -92,7 +92,7 @@ func compareCode(text string, accesses bool) (c systemtest.Compared, ok bool, er
 
 // TestCompiled compares machine code and machine on generated models.
 func TestCompiled(t *testing.T) {
-	n := cmp.Or(*compiledModels, sample.Of(25, 50, 1500))
+	n := cmp.Or(*compiledModels, sample.Of(25, 25, 1500))
 	models, all := 0, systemtest.Compared{}
 	for i := range uint64(n) {
 		seed := *compiledFirst + i
@@ -121,7 +121,7 @@ func TestCompiled(t *testing.T) {
 // TestCompiledVectors compares the Cartesian vectors of generated models by machine code with those
 // by the machine.
 func TestCompiledVectors(t *testing.T) {
-	n := cmp.Or(*compiledModels, sample.Of(10, 30, 1500))
+	n := cmp.Or(*compiledModels, sample.Of(10, 15, 1500))
 	all := compareVectors(t, moving)
 	for i := range uint64(n) {
 		text := compiledModel(*compiledFirst + i)

@@ -66,7 +66,7 @@ var remembered = flag.Int("remembered", 0, "how many generated models are search
 // oracles are fed with, that a search which remembers steps finds what one finds that
 // executes them.
 func TestRemember(t *testing.T) {
-	n := cmp.Or(*remembered, sample.Of(30, 60, 600))
+	n := cmp.Or(*remembered, sample.Of(30, 30, 600))
 	compared, states := 0, uint64(0)
 	for seed := range uint64(n) {
 		text := oracle.Generate(seed, oracle.Everything)
@@ -130,7 +130,7 @@ init { go T(0); go T(1) }
 // TestHistory holds that a step does not depend on what its machine did before: machines that take
 // many steps, of whole states and of pieces, do what new ones do.
 func TestHistory(t *testing.T) {
-	n := sample.Of(50, 100, 2000)
+	n := sample.Of(50, 50, 2000)
 	steps := 0
 	for seed := range n {
 		text := compiledModel(uint64(seed))

@@ -28,7 +28,7 @@ func TestFuturesBound(t *testing.T) {
 		{Threads: 3, Statements: 5, Invariants: true, Loops: true, Atomic: true, Pointers: true},
 	}
 	steps, bounded := 0, 0
-	seeds := sample.Of[uint64](200, 400, 1500)
+	seeds := sample.Of[uint64](200, 200, 1500)
 	for seed := range seeds {
 		text := oracle.Generate(seed, configs[seed%uint64(len(configs))])
 		m, err := model.Parse("generated.model", text, model.Options{})

@@ -176,7 +176,7 @@ func TestAsking(t *testing.T) {
 			t.Errorf("not compared: %s", text)
 		}
 	}
-	n := sample.Of(20, 60, 4000)
+	n := sample.Of(20, 20, 4000)
 	for what := range askings {
 		all, fewer := 0, 0
 		for seed := range uint64(n) {
@@ -200,7 +200,7 @@ func TestAsking(t *testing.T) {
 
 // TestAskingReductions runs every engine on programs with constructs that ask about all processes.
 func TestAskingReductions(t *testing.T) {
-	compared, n := 0, sample.Of(3, 5, 60)
+	compared, n := 0, sample.Of(3, 3, 60)
 	for what := range askings {
 		for seed := range uint64(n) {
 			s := askingSystem(asking(rand.New(rand.NewPCG(*spinFirst+uint64(what), seed)), what),

@@ -13,7 +13,7 @@ import (
 	"cpor/testkit/systemtest"
 )
 
-var compiledModels = flag.Int("compiled", 80, "how many generated models the machine code is "+
+var compiledModels = flag.Int("compiled", 40, "how many generated models the machine code is "+
 	"compared on")
 
 // corners have what generated models hardly come to: signs, the ends of arrays and of types,
@@ -176,7 +176,7 @@ func TestCompiled(t *testing.T) {
 // TestCompiledVectors compares the Cartesian vectors of generated models by machine code with those
 // by the machine.
 func TestCompiledVectors(t *testing.T) {
-	n := sample.Of(15, 40, *compiledModels)
+	n := sample.Of(15, 15, *compiledModels)
 	states := 0
 	for i := range uint64(n) {
 		seed := *spinFirst + i

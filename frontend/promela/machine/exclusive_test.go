@@ -142,7 +142,7 @@ func TestExclusiveReductions(t *testing.T) {
 			t.Error(diff, text)
 		}
 	}
-	n, all := sample.Of(40, 120, 5000), 0
+	n, all := sample.Of(40, 60, 5000), 0
 	for seed := range uint64(n) {
 		text := claiming(rand.New(rand.NewPCG(*spinFirst, seed)))
 		diff, c := claimsAlike(t, text, seed)

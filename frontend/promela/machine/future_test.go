@@ -41,7 +41,7 @@ func formulas(seed uint64) (s *System, l *program.LTL, text string) {
 // each state on in which it has been.
 func TestFutureBounds(t *testing.T) {
 	systems := reducible(t)
-	n, walks := sample.Of(10, 20, 200), sample.Of(1, 1, 3)
+	n, walks := sample.Of(8, 8, 200), sample.Of(1, 1, 3)
 	for seed := range uint64(n) {
 		if s, _, _ := formulas(seed); s != nil && s.Irreducible(false) == "" && !manyWays(s) {
 			systems[fmt.Sprintf("seed %d", seed)] = s
@@ -111,7 +111,7 @@ func TestFutureBounds(t *testing.T) {
 // TestFormulasReduced compares the verdicts on formulas with and without reductions, and with
 // weak and strong fairness, and has C1 checked by brute force.
 func TestFormulasReduced(t *testing.T) {
-	n := sample.Of[uint64](20, 30, 150)
+	n := sample.Of[uint64](15, 15, 150)
 	compared, smaller, held, refused := 0, 0, 0, 0
 	for i := range n {
 		seed := *spinFirst + i
@@ -174,7 +174,7 @@ func TestCorpusReduced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := sample.Of[uint64](2000, 3000, 20000)
+	limit := sample.Of[uint64](1000, 1000, 20000)
 	compared, smaller := 0, 0
 	for _, f := range files {
 		s, err := load(t, f, Options{Watched: true})

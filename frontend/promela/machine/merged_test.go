@@ -142,7 +142,7 @@ func TestMerged(t *testing.T) {
 		try(filepath.Base(f), p, Options{}, 1000)
 		try(filepath.Base(f)+" lossy, inner first", p, Options{Lossy: true, InnerFirst: true}, 1000)
 	}
-	n := sample.Of(40, 40, 400)
+	n := sample.Of(20, 20, 400)
 	for i := range uint64(n) {
 		seed := *spinFirst + i
 		text := generate(seed)
@@ -397,7 +397,7 @@ func TestMergedLocals(t *testing.T) {
 			t.Error(diff, text)
 		}
 	}
-	n := sample.Of(150, 400, 30000)
+	n := sample.Of(150, 150, 30000)
 	compared, all := 0, 0
 	for i := range uint64(n) {
 		diff, states, fewer := unmerged(localSteps(rand.New(rand.NewPCG(*spinFirst, i))))
@@ -419,7 +419,7 @@ func TestMergedLocals(t *testing.T) {
 
 // TestMergedReductions runs every engine with merged semantics.
 func TestMergedReductions(t *testing.T) {
-	compared, n := 0, sample.Of(10, 20, 120)
+	compared, n := 0, sample.Of(8, 8, 120)
 	for i := range uint64(n) {
 		seed := *spinFirst + i
 		p, err := parseText(generate(seed))

@@ -191,7 +191,7 @@ func TestUnnumbered(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	n := sample.Of(60, 300, 6000)
+	n := sample.Of(60, 100, 6000)
 	all, fewer, dead, told := 0, 0, 0, 0
 	for seed := range uint64(n) {
 		diff, c := unnumbered(t, starting(rand.New(rand.NewPCG(*spinFirst, seed))), seed)

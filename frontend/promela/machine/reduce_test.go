@@ -52,7 +52,7 @@ func TestConform(t *testing.T) {
 	}
 	for name, s := range systems {
 		t.Run(name, func(t *testing.T) {
-			systemtest.Conform(t, s, systemtest.Options{MaxStates: sample.Of[uint64](20, 40, 400),
+			systemtest.Conform(t, s, systemtest.Options{MaxStates: sample.Of[uint64](20, 20, 400),
 				Walks: sample.Of(2, 3, 20), Steps: 20})
 		})
 	}
@@ -61,11 +61,11 @@ func TestConform(t *testing.T) {
 // TestReductions runs every engine on the small models and on generated ones, and
 // compares what they say with the search that reduces nothing.
 func TestReductions(t *testing.T) {
-	limit := sample.Of[uint64](150, 600, 3000)
+	limit := sample.Of[uint64](150, 300, 3000)
 	compared := 0
 	systems := reducible(t)
 	for i, name := range slices.Sorted(maps.Keys(systems)) {
-		if !sample.Long() && i%4 != 0 {
+		if !sample.Long() && i%8 != 0 {
 			continue
 		}
 		s := systems[name]
@@ -77,7 +77,7 @@ func TestReductions(t *testing.T) {
 	if compared < 300 {
 		t.Errorf("only %d runs compared", compared)
 	}
-	n, refused := sample.Of(3, 6, 50), 0
+	n, refused := sample.Of(3, 3, 50), 0
 	for i := range uint64(n) {
 		seed := *spinFirst + i
 		s, err := generated(seed)
@@ -366,7 +366,7 @@ func parse(t *testing.T, text string) *System {
 // TestRemember holds on generated models that a search which
 // remembers steps finds what one finds that executes them.
 func TestRemember(t *testing.T) {
-	n := sample.Of(6, 12, 60)
+	n := sample.Of(6, 6, 60)
 	compared, states := 0, uint64(0)
 	for i := range uint64(n) {
 		seed := *spinFirst + i

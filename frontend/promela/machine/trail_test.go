@@ -179,7 +179,7 @@ func TestReadTrail(t *testing.T) {
 	needSpin(t)
 	for i, x := range violations {
 		for k, args := range [][]string{{"-o1", "-o2", "-o3", "-a", "m.pml"}, {"-a", "m.pml"}} {
-			if !sample.Long() && (i+k)%8 != 0 {
+			if !sample.Long() && (i+k)%16 != 0 {
 				continue // compilers take seconds
 			}
 			t.Run(fmt.Sprint(x.name, args), func(t *testing.T) {
