@@ -5,6 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"math/rand/v2"
 	"regexp"
 	"runtime"
@@ -270,6 +275,89 @@ func TestAgreeOnKernels(t *testing.T) {
 	agreeOn(t, names, texts, false)
 }
 
+// joinable takes apart those of the programs that can be files of one package, with names of their
+// own for all that they declare but TestK, and the others. Programs that do not compile are in
+// neither.
+func joinable(t *testing.T, names []string, texts map[string]string) (joined, apart []string) {
+	t.Helper()
+	fset := token.NewFileSet()
+	library := importer.ForCompiler(fset, "source", nil)
+	for _, name := range names {
+		file, err := parser.ParseFile(fset, name+".go", texts[name], parser.SkipObjectResolution)
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+			return strings.Contains(i.Path.Value, ".")
+		}) {
+			apart = append(apart, name) // of another module
+			continue
+		}
+		info := &types.Info{Defs: map[*ast.Ident]types.Object{},
+			Uses: map[*ast.Ident]types.Object{}}
+		conf := types.Config{Importer: library}
+		pkg, err := conf.Check("k", fset, []*ast.File{file}, info)
+		if err != nil {
+			continue
+		}
+		if runsAtStart(file) {
+			apart = append(apart, name)
+			continue
+		}
+		texts[name] = renamed(fset, texts[name], pkg, info, "_"+name)
+		joined = append(joined, name)
+	}
+	return joined, apart
+}
+
+// runsAtStart reports whether a program calls a function, other than one of another package or one
+// of the language, before its test: that would happen before the tests of the others, too.
+func runsAtStart(file *ast.File) (runs bool) {
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			runs = runs || d.Recv == nil && d.Name.Name == "init"
+		case *ast.GenDecl:
+			ast.Inspect(d, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if ok {
+					id, named := call.Fun.(*ast.Ident)
+					_, selected := call.Fun.(*ast.SelectorExpr)
+					runs = runs || !selected && !(named && types.Universe.Lookup(id.Name) != nil)
+				}
+				return true
+			})
+		}
+	}
+	return runs
+}
+
+// renamed adds an ending to the names of a program's declarations, and to those of the fields that
+// have them from an embedded type.
+func renamed(fset *token.FileSet, text string, pkg *types.Package, info *types.Info, end string,
+) string {
+	declared := func(o types.Object) bool {
+		v, isVar := o.(*types.Var)
+		if isVar && v.Embedded() {
+			o = pkg.Scope().Lookup(v.Name())
+		}
+		return o != nil && o.Pkg() == pkg && o.Parent() == pkg.Scope() && o.Name() != "TestK"
+	}
+	var at []int
+	for _, of := range []map[*ast.Ident]types.Object{info.Defs, info.Uses} {
+		for id, o := range of {
+			if o != nil && id.Name != "_" && declared(o) {
+				at = append(at, fset.Position(id.End()).Offset)
+			}
+		}
+	}
+	slices.Sort(at)
+	for _, i := range slices.Backward(slices.Compact(at)) {
+		text = text[:i] + end + text[i:]
+	}
+	return text
+}
+
 // TestAgreeOnMutants: and on mutants of them.
 func TestAgreeOnMutants(t *testing.T) {
 	if !sample.Long() {
@@ -289,7 +377,11 @@ func TestAgreeOnMutants(t *testing.T) {
 		texts[name] = text
 		names = append(names, name)
 	}
-	agreeOn(t, names, texts, false)
+	joined, apart := joinable(t, names, texts)
+	t.Logf("%d in one package, %d apart, %d do not compile", len(joined), len(apart),
+		len(names)-len(joined)-len(apart))
+	agreeOn(t, joined, texts, true)
+	agreeOn(t, apart, texts, false)
 }
 
 // TestAgreeOnTimed: and on generated programs that sleep, start timers and wait with time-outs,
