@@ -131,7 +131,7 @@ func TestSleep(t *testing.T) {
 }
 
 const grid = `
-const N = 7
+const N = 5
 var x [N]int
 thread T(i int) { for k := range 2 { x[i] = k + 1 } }
 init { for i := range N { go T(i) } }
@@ -140,7 +140,11 @@ init { for i := range N { go T(i) } }
 // search explores the model with an engine.
 func search(t *testing.T, e *engine.Entry, workers int) *engine.Result {
 	t.Helper()
-	p, err := frontend.Read("grid.model", strings.NewReader(grid), frontend.Options{})
+	o := frontend.Options{}
+	if testsample.Long() {
+		o.Params = map[string]string{"N": "7"}
+	}
+	p, err := frontend.Read("grid.model", strings.NewReader(grid), o)
 	if err != nil {
 		t.Fatal(err)
 	}
