@@ -110,7 +110,7 @@ type tally struct{ checked, runs, violations, reduced, fairly, undefined int }
 // TestRandomPrograms holds every reduction, with one worker and with several, fair and
 // not, to the verdict of the full graph.
 func TestRandomPrograms(t *testing.T) {
-	n := sample.Of[uint64](15, 15, 400)
+	n := sample.Of[uint64](15, 40, 400)
 	var c tally
 	for seed := *first; seed < *first+n; seed++ {
 		if diff := compare(seed, &c); diff != "" {
