@@ -21,6 +21,7 @@ import (
 	"cpor/benchmarks"
 	"cpor/engine/temporal"
 	"cpor/examples/promela/corpus"
+	"cpor/testkit/sample"
 )
 
 var (
