@@ -320,6 +320,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -599,6 +600,14 @@ func TestReflect(t *testing.T) {
 
 func TestLeak(t *testing.T)  { go func() { select {} }() }
 func TestDead(t *testing.T)  { <-make(chan int) }
+func TestLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		go func() { select {} }()
+		var mu sync.Mutex
+		mu.Lock()
+		go mu.Lock()
+	})
+}
 func TestPanic(t *testing.T) { go func() { panic("boom") }() }
 func TestError(t *testing.T) { t.Error("wrong", 7) }
 func TestSkip(t *testing.T)  { t.Skip("not today") }
@@ -641,6 +650,26 @@ func TestRefused(t *testing.T) {
 		if refused != (test != "TestHeld") {
 			t.Errorf("%s is refused: %v", test, refused)
 		}
+	}
+}
+
+// TestWaitsFor: a deadlock says what everybody waits for.
+func TestWaitsFor(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{Package: ".",
+		Dir: module(t, "1.25", map[string]string{"a_test.go": various})})
+	x, err := start(t, b, "TestLeft", native.Fork).Run(t.Context(), nil, native.Policy{})
+	if err != nil || x.End != native.Deadlock {
+		t.Fatal(x, err)
+	}
+	var got []string
+	for _, k := range x.Failure.Stacks {
+		got = append(got, k.What)
+	}
+	want := []string{"waits for the other goroutines of its bubble", "waits in select {}",
+		"waits: Lock"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -16,3 +16,20 @@ func (o Op) String() string {
 	}
 	return "unknown"
 }
+
+// bubbleLeave is the number of what waits for the end of a bubble, as in
+// overlay/runtime_clocks.go.txt.
+const bubbleLeave = 2
+
+// waitsFor says what a goroutine waits for that cannot go on.
+func waitsFor(o Op, bubble uint64) string {
+	switch {
+	case o == OpNone:
+		return "waits in select {}"
+	case o == OpBubble && bubble == bubbleLeave:
+		return "waits for the other goroutines of its bubble"
+	case o == OpBubble:
+		return "waits in synctest.Wait"
+	}
+	return "waits: " + o.String()
+}

@@ -53,8 +53,9 @@ import (
 //	Ended     = thread
 //	Forget    =                                    all Locs, Lists and Pendings are forgotten
 //	Failure   = kind epoch:long object:long offset:long flags:long text thread {pc:long}
-//	            failWait has the operation in place of the epoch; bits of flags, for a race: 0 the
-//	            earlier access writes, 1 this one does
+//	            failWait has the operation in place of the epoch, and what it waits for in a bubble
+//	            in place of the object; bits of flags, for a race: 0 the earlier access writes,
+//	            1 this one does
 //	Output    = text
 //	Test      = what thread name:text why:text     the test or a subtest: 0 runs, 1 has ended,
 //	                                               2 is skipped, 3 has called Parallel
@@ -833,7 +834,7 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 			st := Stack{Thread: thread, Frames: p.b.symbols.stack(pcs)}
 			switch r[0] {
 			case failWait:
-				st.What = "waits: " + Op(r[1]).String()
+				st.What = waitsFor(Op(r[1]), word(r[3:]))
 				waiting = append(waiting, st)
 			case failWatched:
 				if failure != nil {
