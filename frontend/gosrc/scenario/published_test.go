@@ -20,6 +20,7 @@ var published = flag.Bool("published", false,
 const (
 	versions = `
 	github.com/Workiva/go-datastructures v1.1.5
+	github.com/alphadose/haxmap v1.4.0
 	github.com/bytedance/gg v1.1.0
 	github.com/deckarep/golang-set/v2 v2.6.0
 	github.com/enriquebris/goconcurrentqueue v0.6.0
@@ -30,6 +31,7 @@ const (
 `
 	fixed = `
 	github.com/Workiva/go-datastructures v1.1.5
+	github.com/alphadose/haxmap v1.4.0
 	github.com/bytedance/gg v1.1.0
 	github.com/deckarep/golang-set/v2 v2.9.0
 	github.com/enriquebris/goconcurrentqueue v0.7.0

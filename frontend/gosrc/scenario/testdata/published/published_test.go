@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/Workiva/go-datastructures/queue"
+	"github.com/alphadose/haxmap"
 	ggmap "github.com/bytedance/gg/collection/skipmap"
 	mapset "github.com/deckarep/golang-set/v2"
 	fifo "github.com/enriquebris/goconcurrentqueue"
@@ -90,4 +91,14 @@ func TestGGStore(t *testing.T) {
 		check.Op("Store", func(m ggMap, v int) { m.Store(1, v) }),
 		check.Op("LoadAndDelete", func(m ggMap) (int, bool) { return m.LoadAndDelete(1) }),
 		check.Op("Load", func(m ggMap) (int, bool) { return m.Load(1) }))
+}
+
+// TestHaxmap runs only natively.
+func TestHaxmap(t *testing.T) {
+	type hMap = *haxmap.Map[int, int]
+	check.Linearizable(t, func() hMap { return haxmap.New[int, int](8) },
+		check.Op("GetOrSet", func(m hMap) bool {
+			_, loaded := m.GetOrSet(1, 1)
+			return loaded
+		}))
 }
