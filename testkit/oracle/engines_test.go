@@ -720,7 +720,7 @@ func TestEngines(t *testing.T) {
 		}
 	}
 	c, of := &tally{}, sizes(t)
-	campaign(t, models(15, 60, 700), c, func(seed uint64) (string, string) {
+	campaign(t, models(15, 30, 700), c, func(seed uint64) (string, string) {
 		text := show(t, enginesProgram(seed, of))
 		list := list
 		if *turns {

@@ -61,7 +61,7 @@ func timeouts(seed uint64) string {
 // timeout().
 func TestTimeouts(t *testing.T) {
 	c := &tally{}
-	campaign(t, models(15, 30, 1000), c, func(seed uint64) (string, string) {
+	campaign(t, models(15, 15, 1000), c, func(seed uint64) (string, string) {
 		text := timeouts(seed)
 		return hold(turn(engines, seed), text, c)
 	})
