@@ -215,7 +215,11 @@ func runNative(ctx context.Context, n Native, o Options) (res *Result, said stri
 			res.Release = release
 		}
 	}()
-	err = r.judge(ctx)
+	if n := sys.Alone(); n > 0 {
+		r.res.Verdict, r.res.Executions, r.res.Transitions = engine.Pass, 1, n
+	} else {
+		err = r.judge(ctx)
+	}
 	r.res.Runs, r.res.Mode = sys.Counts().Runs, sys.Mode()
 	r.res.Duration = time.Since(r.start)
 	res, err = r.ended(ctx, err)

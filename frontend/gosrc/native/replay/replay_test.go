@@ -128,3 +128,49 @@ func (p *fickle) Run(ctx context.Context, prefix []native.Choice,
 	}
 	return x, err
 }
+
+// TestAlone: a thread that is alone may have a long loop, if it has an end.
+func TestAlone(t *testing.T) {
+	const limit = 50
+	for _, c := range []struct {
+		name  string
+		steps int64
+		more  toysystem.Node
+		other bool // there is another thread
+		alone bool
+	}{
+		{"long", 4 * limit, toysystem.Atomic(), false, true},
+		{"endless", 1 << 20, toysystem.Atomic(), false, false},
+		{"choice", 4 * limit, toysystem.Choose(1, 0, 1), false, false},
+		{"fails", 4 * limit, toysystem.Atomic(toysystem.Assert(toysystem.Const(0), "no")), false,
+			false},
+		{"creates", 4 * limit, toysystem.Atomic(toysystem.Spawn("other")), false, false},
+		{"other", 4 * limit, toysystem.Atomic(), true, false},
+		{"short", limit / 2, toysystem.Atomic(), false, false},
+	} {
+		p := toysystem.NewProgram()
+		x := p.Scalar("x", 0)
+		p.MaxThreads = 2
+		p.Thread("main", 2, toysystem.Atomic(
+			toysystem.Set(0, toysystem.Bin("+", toysystem.Reg(0), toysystem.Const(1))),
+			toysystem.Store(x, nil, toysystem.Reg(0)),
+			toysystem.If(toysystem.Bin("<", toysystem.Reg(0), toysystem.Const(c.steps)),
+				toysystem.Goto(0))), c.more)
+		p.Thread("other", 1, toysystem.Atomic())
+		p.Start("main")
+		if c.other {
+			p.Start("other")
+		}
+		sys, err := toysystem.New(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(t.Context(), func() (native.Process, error) {
+			return replaytest.New(sys), nil
+		}, replaytest.Numbers{}, Options{MaxSteps: limit})
+		if c.alone != (err == nil && s.Alone() == uint64(c.steps)+1) ||
+			!c.alone && c.steps > limit && !errors.Is(err, ErrEndless) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -65,6 +65,7 @@ type program struct {
 	lines lines
 	first []bool        // the threads of the beginning
 	said  string        // what the first execution printed
+	steps uint64        // see Alone
 	exact atomic.Bool   // what threads are about to touch is what they touch
 	idle  chan struct{} // a token for each process that may run
 	mu    sync.Mutex
@@ -89,9 +90,13 @@ type program struct {
 // Options say how programs are run.
 type Options struct {
 	Processes int // at most so many at once; 0: one
-	MaxSteps  int // after so many free steps an execution is cut off; 0: never
-	Readings  int // native.Policy.Readings
+	// MaxSteps: after so many free steps an execution is cut off; 0: never. See [System.Alone].
+	MaxSteps int
+	Readings int // native.Policy.Readings
 }
+
+// aloneFactor is how many times as many steps a thread may take that is alone.
+const aloneFactor = 10
 
 // ErrEndless is the error for an execution that was cut off after Options.MaxSteps.
 var ErrEndless = errors.New("an execution takes so many steps that it may have no end")
@@ -113,28 +118,83 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 	s.graph.places = map[string][]*event{}
 	s.graph.races = map[string]*system.Violation{}
 	s.graph.complete = map[string]bool{}
-	m := &Machine{s: s}
+	long := false
 	err := s.execute(nil, native.Policy{}, func(x *native.Execution) error {
-		for i := range x.First {
-			t := int(x.First[i].Thread)
-			for t >= len(s.first) {
-				s.first = append(s.first, false)
-			}
-			s.first[t] = true
+		if long = x.End == native.Cut && alone(x); long {
+			return nil
 		}
-		m.threads, s.said = len(s.first), string(x.Output)
-		sc := &script{}
-		if err := m.absorb(x, 0, sc); err != nil {
-			return err
-		}
-		m.drop(sc)
-		return nil
+		return s.begin(x)
 	}, nil)
+	if err == nil && long {
+		err = s.runAlone()
+	}
 	if err != nil && !errors.As(err, &s.broken) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
+
+// begin makes the first execution known.
+func (s *System) begin(x *native.Execution) error {
+	for i := range x.First {
+		t := int(x.First[i].Thread)
+		for t >= len(s.first) {
+			s.first = append(s.first, false)
+		}
+		s.first[t] = true
+	}
+	m := &Machine{s: s, threads: len(s.first)}
+	s.said = string(x.Output)
+	sc := &script{}
+	if err := m.absorb(x, 0, sc); err != nil {
+		return err
+	}
+	m.drop(sc)
+	return nil
+}
+
+// alone tells whether one thread has run, has created no other one, had no choice, and has not
+// failed. Then there is no other execution.
+func alone(x *native.Execution) bool {
+	chooses := func(p native.Pending) bool { return p.Enabled > 1 }
+	return len(x.First) == 1 && !chooses(x.First[0]) &&
+		!slices.ContainsFunc(x.Steps, func(st native.Step) bool {
+			return st.Created || st.Failure != nil || st.Thread != x.First[0].Thread ||
+				slices.ContainsFunc(st.After, chooses)
+		})
+}
+
+// runAlone runs a program with one thread that takes more than Options.MaxSteps steps, perhaps
+// only because it has a long loop. It does so twice, with more steps, to see whether that gives the
+// same.
+func (s *program) runAlone() error {
+	var hash uint64
+	for i := range 2 {
+		err := s.execute(nil, native.Policy{MaxSteps: aloneFactor * s.o.MaxSteps},
+			func(x *native.Execution) error {
+				switch {
+				case x.End == native.TooLarge:
+					return ErrTooLarge
+				case x.End != native.Passed && x.End != native.Skipped || !alone(x):
+					return ErrEndless
+				case i == 0:
+					hash, s.said, s.steps = x.Hash, string(x.Output), uint64(len(x.Steps))
+				case hash != x.Hash:
+					return &native.Diverged{What: "the same program does something else"}
+				}
+				return nil
+			}, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Alone returns how many steps the only execution of a program takes that passes, and has one
+// thread and more steps than Options.MaxSteps: there is nothing to search then. It is 0 for other
+// programs.
+func (s *program) Alone() uint64 { return s.steps }
 
 // Said returns what the first execution printed.
 func (s *program) Said() string { return s.said }
