@@ -88,7 +88,7 @@ func randomProgram(t *testing.T, seed uint64) system.System {
 // TestResume interrupts searches that remember locks and orders: the result is that of a
 // search that was never interrupted.
 func TestResume(t *testing.T) {
-	seeds := sample.Of[uint64](6, 8, 300)
+	seeds := sample.Of[uint64](8, 8, 300)
 	interrupted, again := 0, 0
 	for seed := range seeds {
 		sys := randomProgram(t, seed)
@@ -149,7 +149,7 @@ func TestResume(t *testing.T) {
 
 // TestResumeUnstored is TestResume for searches that store no states.
 func TestResumeUnstored(t *testing.T) {
-	seeds := sample.Of[uint64](6, 8, 300)
+	seeds := sample.Of[uint64](8, 8, 300)
 	interrupted, compared := 0, 0
 	for seed := range seeds {
 		plain := randomProgram(t, seed)
