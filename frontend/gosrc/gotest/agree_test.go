@@ -408,7 +408,7 @@ func TestAgreeOnGenerated(t *testing.T) {
 	if !sample.Long() {
 		t.Skip("compiles Go's library once: -long")
 	}
-	texts, names := map[string]string{}, []string{}
+	texts, names, apart := map[string]string{}, []string{}, []string{}
 	for i := range sample.Of(uint64(1), 1, 200) {
 		seed := *agreeFirst + i
 		p := gogen.NewConcurrent(
@@ -422,10 +422,31 @@ func TestAgreeOnGenerated(t *testing.T) {
 			},
 		)
 		name := fmt.Sprint(seed)
-		texts[name] = testOf(p)
+		if texts[name] = testOf(p); seed%2 == 1 {
+			texts[name] = withGlobals(texts[name])
+		}
 		names = append(names, name)
 	}
+	if names, apart = joinable(t, names, texts); len(apart) > 0 {
+		t.Fatal(apart)
+	}
 	agreeOn(t, names, texts, true)
+}
+
+// local matches a declaration at the beginning of a generated program.
+var local = regexp.MustCompile(`(?m)^\t(?:var (.+)|(\w+) := (.+))\n`)
+
+// withGlobals makes the variables of a generated program global: an execution finds what the one
+// before it has left there, unless that is given back.
+func withGlobals(text string) string {
+	globals := ""
+	for _, m := range local.FindAllStringSubmatch(text, -1) {
+		if globals += "var " + m[1]; m[1] == "" {
+			globals += m[2] + " = " + m[3]
+		}
+		globals += "\n"
+	}
+	return local.ReplaceAllString(text, "") + globals
 }
 
 // testOf returns a generated program as a file of package k with a test.
