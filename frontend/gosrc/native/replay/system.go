@@ -95,7 +95,7 @@ type Options struct {
 	Readings int // native.Policy.Readings
 }
 
-// aloneFactor is how many times as many steps a thread may take that is alone.
+// aloneFactor is how many times Options.MaxSteps a thread may take that is alone.
 const aloneFactor = 10
 
 // ErrEndless is the error for an execution that was cut off after Options.MaxSteps.
@@ -104,9 +104,10 @@ var ErrEndless = errors.New("an execution takes so many steps that it may have n
 // ErrTooLarge is the error for an execution that took too much memory or time.
 var ErrTooLarge = errors.New("an execution takes too much memory or time")
 
-// New returns the system of a program of which open makes processes. It runs it once; if what
-// that tells does not fit together, there is nothing to search, see [System.Broken]. Close ends
-// the processes. When ctx is canceled, a step that needs an execution panics with a *[Stop].
+// New returns the system of a program of which open makes processes. It runs it once, or more often
+// if one thread takes many steps ([System.Alone]). If what that tells does not fit together, there
+// is nothing to search, see [System.Broken]. Close ends the processes. When ctx is canceled, a step
+// that needs an execution panics with a *[Stop].
 func New(ctx context.Context, open func() (native.Process, error), names Names, o Options) (*System,
 	error) {
 	s := &System{program: &program{ctx: ctx, open: open, names: names, o: o,
@@ -120,7 +121,7 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 	s.graph.complete = map[string]bool{}
 	long := false
 	err := s.execute(nil, native.Policy{}, func(x *native.Execution) error {
-		if long = x.End == native.Cut && alone(x); long {
+		if long = x.End == native.Cut && o.Readings == 0 && alone(x); long {
 			return nil
 		}
 		return s.begin(x)
@@ -191,9 +192,9 @@ func (s *program) runAlone() error {
 	return nil
 }
 
-// Alone returns how many steps the only execution of a program takes that passes, and has one
-// thread and more steps than Options.MaxSteps: there is nothing to search then. It is 0 for other
-// programs.
+// Alone returns the number of steps of a program that has one thread, takes more than
+// Options.MaxSteps steps, and passes: it has only this execution, so there is nothing to search.
+// For other programs it returns 0.
 func (s *program) Alone() uint64 { return s.steps }
 
 // Said returns what the first execution printed.
@@ -275,6 +276,7 @@ func (s *program) execute(prefix []native.Choice, p native.Policy,
 	return err
 }
 
+// took notes how long it has taken to run the program once.
 func (s *program) took(d time.Duration) {
 	for {
 		old := s.longest.Load()
@@ -288,12 +290,7 @@ func (s *program) took(d time.Duration) {
 func (s *program) Longest() time.Duration { return time.Duration(s.longest.Load()) }
 
 // Stopped returns why the program is not run any more; nil if it is.
-func (s *program) Stopped() error {
-	if s.ctx.Err() == nil {
-		return nil
-	}
-	return context.Cause(s.ctx)
-}
+func (s *program) Stopped() error { return context.Cause(s.ctx) }
 
 // run runs the program once.
 func (s *program) run(process native.Process, prefix []native.Choice,
