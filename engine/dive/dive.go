@@ -40,11 +40,11 @@ const (
 	// second has none, and finds what it finds breadth first, with the shortest trace.
 	after = 32_000 / engine.TurnStates
 	// A call is worth early steps at first, half as many each time that their number has doubled,
-	// and late steps in the end. A step costs about as much as a state. Those that are executed
-	// and not taken count, too: to draw one of many alternatives, all of them are executed.
+	// and late steps in the end. A step costs about as much as a state. Drawing one of many
+	// alternatives executes all of them, and each counts as a step.
 	early = engine.TurnStates / 4
 	late  = engine.TurnStates / 16
-	// most is how many steps one call executes, or a few more, so that no worker is away for long.
+	// most bounds the steps that one call executes, roughly, so that no worker is away for long.
 	most = 1024
 	// shortest is the length at which an execution is cut off at first. One in longerBy
 	// may become longerBy times as long, and so on up to longest.

@@ -138,8 +138,8 @@ var early struct {
 // has precedence.
 func Start() { Patient(0) }
 
-// Patient is Start until a collection finds more than live bytes in use. It is for what allocates
-// much of which nothing becomes garbage, as loading a program with all that it imports does.
+// Patient is Start until a collection finds more than live bytes in use. It is for work that
+// allocates much and leaves little garbage, such as loading a program with all its imports.
 func Patient(live uint64) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -154,8 +154,8 @@ func Patient(live uint64) {
 	}
 }
 
-// Load is how much a program that is loaded may take for [Patient]. Package testing takes half of
-// it.
+// Load is the argument of [Patient] for loading a program. Package testing and its imports take
+// half of it.
 const Load = 32 << 20
 
 // afterNext looks after the next collection whether patience is over.

@@ -328,8 +328,8 @@ func (c *checker) passes() ([]pass, error) {
 	return ps, nil
 }
 
-// someWord reports whether a formula holds for a word that repeats a letter, which tells of most
-// formulas without their automaton that some word satisfies them.
+// someWord reports whether a formula holds for a word that repeats one letter. For most satisfiable
+// formulas that shows it without an automaton.
 func someWord(f ltl.Formula) bool {
 	const most = 1 << 6
 	word := ltl.Lasso{Atoms: f.Atoms(), Loop: make([]uint64, 1)}

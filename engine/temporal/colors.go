@@ -44,8 +44,8 @@ const (
 	colorMaxLoad = 0.88
 	firstEntries = 8
 
-	// A shard with fewer entries is small: all of them together take a few megabytes, and time
-	// matters more.
+	// A shard with fewer entries is small. All small shards together take a few megabytes, so time
+	// matters more than memory.
 	smallEntries = 1 << 10
 	smallGrowth  = 2
 	smallMaxLoad = 0.6

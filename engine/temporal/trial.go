@@ -12,8 +12,8 @@ type trial struct {
 }
 
 const (
-	// Fewer ample sets than one in trialWorth states are not worth looking for: they save hardly
-	// any state, since most are reached in another way, too.
+	// Fewer ample sets than one in trialWorth states are rarely worth looking for: most states that
+	// they leave out are reached in another way, too (docs/design/reductions.md).
 	trialWorth = 5
 	// rarest is the largest number of states of which one is examined. Each examination costs
 	// several ordinary expansions.

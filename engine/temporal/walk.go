@@ -21,8 +21,8 @@ const (
 	// walkShare is the number of transitions per step of a walk, once a worker walks. Small
 	// searches have no walks.
 	walkShare = 32
-	// walkTurn is the number of steps of a turn, walkFirst of the first one, in which a cycle that
-	// is near may save most of the search, and walkLength the most that a walk takes.
+	// walkTurn is the number of steps of a turn, and walkLength the most that a walk takes. The
+	// first turn has walkFirst steps: if a cycle is near, that saves most of the search.
 	walkTurn, walkFirst, walkLength = 256, 1 << 10, 1 << 12
 )
 

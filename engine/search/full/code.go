@@ -57,11 +57,12 @@ const (
 	// so far took as long as they do now. Small models end earlier, and where cached steps are
 	// found fast, code saves nothing. These are what compiling takes, and a transition by code.
 	compiling, coded = 10 * time.Millisecond, 100 * time.Nanosecond
-	// While it is compiled, a worker waits so long at most: a transition takes several times as
-	// long without code, so that little would be done meanwhile.
+	// A worker waits at most this long for the compiler, and looks again after each glance. Without
+	// code a transition takes several times as long, so it would get little done meanwhile.
 	patience, glance = 30 * time.Millisecond, time.Millisecond
-	// One state in sampling is measured, and two windows of so many transitions, or of that time,
-	// decide. If a state takes longer than this, the process was interrupted, and no more counts.
+	// One state in sampling is measured. Two windows decide, each of this many transitions or this
+	// long. If a state takes longer than longestState, the process was interrupted, and no more
+	// counts.
 	sampling, window      = 16, 256
 	longestWindow         = 100 * time.Microsecond
 	longest, longestState = 4 * time.Microsecond, 16 * time.Microsecond
@@ -69,9 +70,10 @@ const (
 	// way counts, because a process is interrupted now and then. The first few windows fill
 	// caches.
 	windowStates, windows, warming = 96, 16, 4
-	// After so many windows the measurement ends if one way takes so much longer than the other.
+	// After early windows, the measurement ends if one way takes more than much times as long as
+	// the other.
 	early, much = 8, 1.4
-	// The decision holds for this many states, so many times as many each time.
+	// The decision holds for firstStay states, and each time for longer times as many.
 	firstStay, longer, lastStay = 1 << 13, 4, 1 << 19
 )
 

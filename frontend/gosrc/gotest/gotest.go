@@ -104,9 +104,9 @@ type Result struct {
 	// Failure is the failure that was found, or nil.
 	Failure *Failure
 	// Once is a failure that was seen in a random schedule and did not come again when that was
-	// repeated, because the test depends on more than its schedule. It is not a verdict. Late: it
-	// was not repeated, because the time was over.
+	// repeated, because the test depends on more than its schedule. It is not a verdict.
 	Once *Failure
+	// Late: Once was not repeated, because the time was over.
 	Late bool
 	// Program is what the failure's trace belongs to: the program that was given, or the same
 	// where time passes in another way. Nil if it ran natively.

@@ -194,7 +194,7 @@ func runNative(ctx context.Context, n Native, o Options) (res *Result, said stri
 				stop()
 			}
 		})
-		time.AfterFunc(o.explaining(), stop)
+		time.AfterFunc(o.grace(), stop)
 	})()
 	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{
 		Processes: max(1, o.Workers) + 1, MaxSteps: n.steps(), Readings: n.Readings})
@@ -235,8 +235,8 @@ func limited(ctx context.Context, limit uint64, full context.CancelCauseFunc) {
 		return
 	}
 	if memory.Resident() > limit/4 {
-		// What other tests, or the interpreter, have left behind does not count. It may take long
-		// to be found on a machine that is busy, so nobody waits for it.
+		// What other tests or the interpreter have left behind does not count. Collecting it may
+		// take long on a busy machine, so nobody waits for that.
 		debug.FreeOSMemory()
 	}
 	t := time.NewTicker(watchEvery)
@@ -704,10 +704,10 @@ const repetitions = 3
 func (r *nativeRun) fail(sys *replay.System, t *trace.Trace, seen *Failure) error {
 	r.explaining.Store(true)
 	until := time.Now().Add(shortening)
-	end := r.start.Add(r.o.Timeout + r.o.explaining())
+	end := r.start.Add(r.o.Timeout + r.o.grace())
 	expired := func() bool {
 		now := time.Now()
-		// What was found is executed twice more to say what happens in it.
+		// It takes up to three executions more to say what happens in what was found.
 		return !now.Before(until) || r.o.Timeout > 0 && now.After(end.Add(-3*sys.Longest()))
 	}
 	s := r.system(sys)
@@ -742,8 +742,8 @@ func (r *nativeRun) fail(sys *replay.System, t *trace.Trace, seen *Failure) erro
 	return nil
 }
 
-// tooLate notes a failure that nobody has looked at when the time was over; seen is what was seen
-// of it, nil if that is only that a step of the trace fails.
+// tooLate notes a failure that could not be repeated before the time was over. seen is what is
+// known of it; nil if that is only that a step of the trace fails.
 func (r *nativeRun) tooLate(t *trace.Trace, seen *Failure) {
 	if seen == nil && t.Violation != nil {
 		v := t.Violation
@@ -766,7 +766,7 @@ func (s *NativeSystem) ThreadNames(n int) [][2]int32 {
 	return nil
 }
 
-// manySteps is how many steps may take too long to be executed once more when the time is over.
+// manySteps: an execution of more steps is not repeated to be recorded when the time is over.
 const manySteps = 1000
 
 // RepeatNative repeats a failing execution of a test, and says what happened. The system has to
@@ -790,8 +790,8 @@ func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*
 }
 
 // Record writes down what people want to see of an execution of a program that is interpreted or
-// runs natively. When hurry returns true it only executes all but the last steps, and nothing if it
-// does from the beginning and there are many; nil: never.
+// runs natively. Once hurry returns true, it only executes all but the last steps; if that is so
+// from the beginning and there are more than manySteps, it fails. A nil hurry never returns true.
 func Record(sys system.System, t *trace.Trace, hurry func() bool) (rec *trace.Record, err error) {
 	if hurry != nil && len(t.Steps) > manySteps && hurry() {
 		return nil, fmt.Errorf("it has %d steps, and the time was over", len(t.Steps))
@@ -801,7 +801,7 @@ func Record(sys system.System, t *trace.Trace, hurry func() bool) (rec *trace.Re
 }
 
 // explain looks for a shorter execution that fails in the same way, until expired returns true, and
-// says what happened in it; seen is what was seen of it, and may be nil.
+// says what happens in it. seen is what is known of the failure, and may be nil.
 func (s *NativeSystem) explain(t *trace.Trace, seen *Failure, expired func() bool) (f *Failure,
 	err error,
 ) {

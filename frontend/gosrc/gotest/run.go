@@ -668,9 +668,9 @@ func (r *run) explained() time.Time {
 	return until
 }
 
-// explaining is how long after the time-out a failure may be looked at natively: what is promised
-// (a tenth of the time-out, or a second), but for a report.
-func (o Options) explaining() time.Duration {
+// grace is for how long after the time-out a failure may still be looked at natively: a tenth of
+// the time-out or a second, as promised, less the time for the report.
+func (o Options) grace() time.Duration {
 	return max(o.Timeout/10, time.Second) - reporting
 }
 

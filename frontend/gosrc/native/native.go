@@ -79,20 +79,20 @@
 //
 // Either the process forks for each execution ([Fork]), with what the initializers of packages
 // have left; the child has one thread. Or the test runs again in the same process ([Repeat]):
-// the instrumentation sees every write. What a write overwrites that existed before the execution
-// is noted, and given back when the execution has ended (overlay/runtime_restore.go.txt).
-// Where that cannot be done the execution sets [Execution.WroteOutside]; the process is given
-// up, and the next one forks. So it is for a sync.Map and the environment, and for executions that
-// write to old memory and collect garbage.
+// the instrumentation sees every write. Before a write changes memory that existed before the
+// execution, the process saves what is there, and restores it when the execution has ended
+// (overlay/runtime_restore.go.txt). Where that is impossible, [Execution.WroteOutside] is set; the
+// process is given up, and the next one forks. This applies to a sync.Map, to the environment, and
+// to executions that write to old memory and collect garbage.
 //
-// How much a write overwrites is known for a range. Of a single value only the address is
-// reported; it has at most 24 bytes, and ends with its object, or with its variable, which the
-// symbols of the executable bound. Of a map the run-time says only that it is written, so all of
-// its parts are noted; of a channel its head and the slot. Assembly (a big.Int, a hash) writes more
-// than what is reported, but no pointers. So old objects without pointers are copied, and compared
-// with the copies when something was given back: if one differs, the process is given up, too. What
-// assembly changes in a variable itself, instead of an object of the heap, would not be noticed;
-// no such package is known.
+// For a range, the instrumentation reports the size of the write. For a single value it reports
+// only the address. Such a value has at most 24 bytes, and ends with its object, or with its
+// variable, whose bounds are among the symbols of the executable. For a map, the run-time only
+// reports that it is written, so all of its parts are saved; for a channel, its head and the slot.
+// Assembly (in a big.Int or a hash) writes more than what is reported, but no pointers. So old
+// objects without pointers are copied, and compared with the copies after each restoration. If one
+// differs, the process is given up, too. If assembly changed a global variable in place, that
+// would go unnoticed; no such package is known.
 //
 // # Why answers are sound
 //

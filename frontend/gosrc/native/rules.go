@@ -57,7 +57,10 @@ var rules = []rule{
 	{file: "runtime/time.go", name: "timeSleep", code: `if cporOn && cporSleep(ns) { return }`},
 	{file: "runtime/proc.go", name: "schedinit", code: `faketime = cporZero`},
 	{file: "runtime/time.go", name: "newTimer",
-		code: `if cporOn { if t := cporNewTimer(when, period, f, arg, c); t != nil { return t } } else if cporKeepsTimer() { t := newTimer(when, period, f, arg, c); cporKeepTimer(t); return t }`},
+		code: `if cporOn { ` +
+			`if t := cporNewTimer(when, period, f, arg, c); t != nil { return t } ` +
+			`} else if cporKeepsTimer() { ` +
+			`t := newTimer(when, period, f, arg, c); cporKeepTimer(t); return t }`},
 	{file: "runtime/time.go", name: "stopTimer",
 		code: `if cporOn { if done, was := cporSetTimer(t, 0, 0, false); done { return was } }`},
 	{file: "runtime/time.go", name: "resetTimer",

@@ -163,7 +163,8 @@ var faults = []struct{ name, file, old, new string }{
 		"of a map only the beginning is kept",
 		"restore",
 		"		if base, s, _ := findObject(uintptr(p), 0, 0); base != 0 {",
-		"		if FAULT { cporKeep(m, 48); return }\n		if base, s, _ := findObject(uintptr(p), 0, 0); base != 0 {",
+		"		if FAULT { cporKeep(m, 48); return }\n" +
+			"		if base, s, _ := findObject(uintptr(p), 0, 0); base != 0 {",
 	},
 	{
 		"of a channel only the beginning is kept",

@@ -49,8 +49,8 @@ func readSymbols(file, goroot string) (*symbols, error) {
 }
 
 // writeBounds writes where the global variables of an executable file begin, as words of 64 bits
-// in little endian: of a write to one of them the process is told where, but not how much. Of a
-// file without symbols it writes nothing.
+// in little endian. The process needs that because a write to one of them reports its address, but
+// not its size. For an executable without symbols, writeBounds writes nothing.
 func writeBounds(file, to string) error {
 	f, err := elf.Open(file)
 	if err != nil {

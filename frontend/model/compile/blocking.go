@@ -145,8 +145,8 @@ func (p *Program) choosesCase(in *Instr) bool {
 	return len(cases) > 1 || slices.ContainsFunc(cases, func(c SelectCase) bool { return c.Bag })
 }
 
-// cyclic reports whether an instruction may be repeated in its segment, of these instructions. Some
-// jump goes back across it then, or to it, which few segments have.
+// cyclic reports whether an instruction may be repeated in its segment, whose instructions are in
+// code. If so, some jump goes back to it or across it; few segments have such jumps.
 func (p *Program) cyclic(at int, code []int) bool {
 	var succ []int
 	back := slices.ContainsFunc(code, func(from int) bool {
