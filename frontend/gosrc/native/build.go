@@ -117,7 +117,7 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 	}
 	b.bubbles = slices.ContainsFunc(deps,
 		func(d dependency) bool { return d.path == "testing/synctest" })
-	if err := writeBounds(b.file, b.bounds()); err != nil {
+	if err := writeBounds(b.file, b.bounds(), deps); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -156,13 +156,16 @@ type dependency struct {
 	path, dir string
 	named     bool // it is BuildOptions.Package, or of its tests
 	standard  bool
+	assembly  bool
+	imports   []string
 	files     []string
 }
 
 // dependencies returns the packages that the tests need, with that of the tests itself.
 func dependencies(ctx context.Context, o BuildOptions) (deps []dependency, err error) {
 	const format = `{{.ImportPath}}{{"\t"}}{{.Dir}}{{"\t"}}{{.DepOnly}}{{"\t"}}` +
-		`{{.Standard}}{{range .GoFiles}}{{"\t"}}{{.}}{{end}}{{range .CgoFiles}}{{"\t"}}{{.}}{{end}}`
+		`{{.Standard}}{{"\t"}}{{len .SFiles}}{{"\t"}}{{join .Imports ","}}` +
+		`{{range .GoFiles}}{{"\t"}}{{.}}{{end}}{{range .CgoFiles}}{{"\t"}}{{.}}{{end}}`
 	out, err := goCommand(ctx, o, "list", "-test", "-deps", "-tags", o.tags(), "-f", format,
 		o.Package)
 	if err != nil {
@@ -171,7 +174,8 @@ func dependencies(ctx context.Context, o BuildOptions) (deps []dependency, err e
 	for line := range strings.Lines(string(out)) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		deps = append(deps, dependency{path: f[0], dir: f[1], named: f[2] == "false",
-			standard: f[3] == "true", files: f[4:]})
+			standard: f[3] == "true", assembly: f[4] != "0", imports: strings.Split(f[5], ","),
+			files: f[6:]})
 	}
 	return deps, nil
 }

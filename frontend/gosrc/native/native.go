@@ -89,10 +89,12 @@
 // only the address. Such a value has at most 24 bytes, and ends with its object, or with its
 // variable, whose bounds are among the symbols of the executable. For a map, the run-time only
 // reports that it is written, so all of its parts are saved; for a channel, its head and the slot.
-// Assembly (in a big.Int or a hash) writes more than what is reported, but no pointers. So old
-// objects without pointers are copied, and compared with the copies after each restoration. If one
-// differs, the process is given up, too. If assembly changed a global variable in place, that
-// would go unnoticed; no such package is known.
+// Assembly (in a big.Int or a hash) writes more than what is reported, but no pointers, and so
+// does the kernel. So the variables of packages that are not of Go's own library, and old objects
+// without pointers, are copied, and compared with the copies when something was restored, and
+// after each execution of a program that imports assembly, or makes system calls of its own. If
+// one differs, the process is given up, too. What assembly writes beside the pointers of an old
+// object goes unnoticed; no such package is known.
 //
 // # Why answers are sound
 //

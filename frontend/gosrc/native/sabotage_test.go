@@ -150,8 +150,8 @@ var faults = []struct{ name, file, old, new string }{
 	{
 		"what was written stays",
 		"restore",
-		"	if cporOldsAt == 0 || cporWrote {",
-		"	if FAULT || cporOldsAt == 0 || cporWrote {",
+		"	for at := cporOldsLast; cporOldsAt != 0; {",
+		"	for at := cporOldsLast; cporOldsAt != 0 && !FAULT; {",
 	},
 	{
 		"of several writes the last one is undone",
@@ -173,10 +173,22 @@ var faults = []struct{ name, file, old, new string }{
 		"	if slot < c.dataqsiz && c.elemsize > 0 && !FAULT {",
 	},
 	{
-		"what assembly writes is not looked for",
+		"what assembly writes beside is not looked for",
 		"restore",
 		"	if cporTooLarge {",
 		"	if FAULT { return }\n	if cporTooLarge {",
+	},
+	{
+		"what only assembly writes is not looked for",
+		"restore",
+		"	if cporWrote || !cporProbing || cporOldsAt == 0 && !cporAssembly {",
+		"	if cporWrote || !cporProbing || cporOldsAt == 0 && (FAULT || !cporAssembly) {",
+	},
+	{
+		"variables that assembly writes are not looked at",
+		"restore",
+		"		if !memequal(unsafe.Pointer(cporVars[i]),",
+		"		if !FAULT && !memequal(unsafe.Pointer(cporVars[i]),",
 	},
 	{
 		"values of locks are always equal",
@@ -191,6 +203,23 @@ var faults = []struct{ name, file, old, new string }{
 		"		if FAULT { return 0 }\n		return e.now[place/64] >> (place % 64) & 1",
 	},
 }
+
+// What the victims call in assembly.
+const (
+	inAssembly = `package a
+
+//go:noescape
+func write(p *int, x int)
+`
+	assembly = `#include "textflag.h"
+
+TEXT ·write(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ x+8(FP), BX
+	MOVQ BX, (AX)
+	RET
+`
+)
 
 const victims = `package a
 
@@ -310,6 +339,23 @@ func TestLarge(t *testing.T) {
 		t.Fatal(large)
 	}
 	steps(func() { large.Sub(large, big.NewInt(1)) })
+}
+
+var (
+	written int
+	box     = new(int)
+)
+
+func TestVariable(t *testing.T) { inPlace(t, &written) }
+func TestObject(t *testing.T)   { inPlace(t, box) }
+
+func inPlace(t *testing.T, p *int) {
+	if *p != 0 {
+		t.Fatal("begins with", *p)
+	}
+	c := make(chan int, 2)
+	both(func() { c <- 1 }, func() { c <- 2 })
+	write(p, 7)
 }
 
 func TestClock(t *testing.T) {
@@ -521,6 +567,8 @@ var healthy = []string{
 	"TestQueue: pass, 2 executions",
 	"TestFlags: pass, 2 executions",
 	"TestLarge: pass, 2 executions",
+	"TestVariable: pass, 2 executions",
+	"TestObject: pass, 2 executions",
 	"TestClock: pass, 1 executions",
 	"TestAlarms: pass, 6 executions",
 	"TestMeet: pass, 2 executions",
@@ -541,7 +589,7 @@ var healthy = []string{
 // binary has all faults; a variable of the environment switches one on.
 func TestSabotage(t *testing.T) {
 	needLong(t)
-	files := map[string]string{"a_test.go": victims}
+	files := map[string]string{"a_test.go": victims, "a.go": inAssembly, "a_amd64.s": assembly}
 	seen := map[string]bool{}
 	defer native.Tamper(func(name string, text []byte) []byte {
 		for i, f := range faults {
@@ -589,7 +637,8 @@ func TestSabotage(t *testing.T) {
 // or it is said that there is no native machine.
 func TestOtherGo(t *testing.T) {
 	needLong(t)
-	dir := module(t, "1.24", map[string]string{"a_test.go": victims})
+	dir := module(t, "1.24", map[string]string{"a_test.go": victims, "a.go": inAssembly,
+		"a_amd64.s": assembly})
 	for _, version := range []string{"go1.25.5", "go1.24.11"} {
 		t.Run(version, func(t *testing.T) {
 			env := []string{"GOTOOLCHAIN=" + version}

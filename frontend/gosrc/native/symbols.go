@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"debug/elf"
 	"debug/gosym"
 	"encoding/binary"
@@ -9,8 +10,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -48,29 +51,96 @@ func readSymbols(file, goroot string) (*symbols, error) {
 		frames: map[uint64]Frame{}}, nil
 }
 
-// writeBounds writes where the global variables of an executable file begin, as words of 64 bits
-// in little endian. The process needs that because a write to one of them reports its address, but
-// not its size. For an executable without symbols, writeBounds writes nothing.
-func writeBounds(file, to string) error {
+// writeBounds writes what the process needs to know of an executable file, as words of 64 bits in
+// little endian: whether it has assembly that may write to the program's memory; how many global
+// variables there are, and where they begin, because a write to one of them reports its address,
+// but not its size; and from where to where lie those that are not of Go's own library.
+func writeBounds(file, to string, deps []dependency) error {
 	f, err := elf.Open(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	symbols, err := f.Symbols()
-	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-		return err
-	}
-	var out []byte
-	for _, s := range symbols {
-		if elf.ST_TYPE(s.Info) == elf.STT_OBJECT {
-			out = binary.LittleEndian.AppendUint64(out, s.Value)
-		}
-	}
-	if out == nil {
+	if errors.Is(err, elf.ErrNoSymbols) {
 		return nil
 	}
-	return os.WriteFile(to, out, 0o666)
+	if err != nil {
+		return err
+	}
+	symbols = slices.DeleteFunc(symbols, func(s elf.Symbol) bool {
+		return elf.ST_TYPE(s.Info) != elf.STT_OBJECT
+	})
+	slices.SortStableFunc(symbols, func(a, b elf.Symbol) int {
+		return cmp.Compare(a.Value, b.Value)
+	})
+	out := []uint64{0, uint64(len(symbols))}
+	if writesUnseen(deps) {
+		out[0] = 1
+	}
+	for _, s := range symbols {
+		out = append(out, s.Value)
+	}
+	own := map[string]bool{}
+	for _, d := range deps {
+		path, _, _ := strings.Cut(d.path, " [") // compiled for the tests
+		own[path] = !d.standard
+	}
+	joined := false // with the variable before
+	for _, s := range symbols {
+		is := own[packageOf(s.Name)] && s.Size > 0 && int(s.Section) < len(f.Sections) &&
+			f.Sections[s.Section].Flags&elf.SHF_WRITE != 0
+		switch {
+		case is && joined:
+			out[len(out)-1] = max(out[len(out)-1], s.Value+s.Size)
+		case is:
+			out = append(out, s.Value, s.Value+s.Size)
+		}
+		joined = is
+	}
+	b, err := binary.Append(nil, binary.LittleEndian, out)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o666)
+}
+
+// packageOf returns the import path of the package that declares a symbol.
+func packageOf(symbol string) string {
+	symbol, _, _ = strings.Cut(symbol, "[") // type arguments
+	slash := strings.LastIndexByte(symbol, '/') + 1
+	name, _, _ := strings.Cut(symbol[slash:], ".")
+	path, err := url.PathUnescape(symbol[:slash] + name) // a dot behind the last slash is %2e
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// bare are packages with assembly that every program has. It writes nothing of the program's memory
+// that is not reported.
+var bare = regexp.MustCompile(`^(runtime|internal/(abi|cpu|bytealg|chacha8rand|runtime)|reflect|` +
+	`internal/reflectlite|sync/atomic|syscall|math|os/signal)(/|$)`)
+
+// writesUnseen tells whether the program has functions that may write to its memory without saying
+// so: functions in assembly, and system calls of its own. What only the main package of tests needs
+// does not count.
+func writesUnseen(deps []dependency) bool {
+	byPath := map[string]dependency{}
+	for _, d := range deps {
+		byPath[d.path] = d
+	}
+	var unseen func(path string) bool
+	unseen = func(path string) bool {
+		d := byPath[path]
+		delete(byPath, path) // it is known
+		return d.assembly && !(d.standard && bare.MatchString(path)) ||
+			!d.standard && slices.Contains(d.imports, "syscall") ||
+			slices.ContainsFunc(d.imports, unseen)
+	}
+	return slices.ContainsFunc(deps, func(d dependency) bool {
+		return d.named && !strings.HasSuffix(d.path, ".test") && unseen(d.path)
+	})
 }
 
 // frame returns the call that returns to pc.
