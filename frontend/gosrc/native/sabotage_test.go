@@ -138,14 +138,20 @@ var faults = []struct{ name, file, old, new string }{
 	{
 		"an object inherits what was known of the one before",
 		"collect",
-		"	if off >= cporHeapSize {\n		return\n	}",
-		"	if FAULT || off >= cporHeapSize {\n		return\n	}",
+		"	if p-cporHeapLo >= cporHeapSize {\n		return\n	}",
+		"	if FAULT || p-cporHeapLo >= cporHeapSize {\n		return\n	}",
 	},
 	{
 		"an object inherits the locations of the one before",
 		"collect",
 		"		if l.addr-cporHeapLo >= cporHeapSize {",
 		"		if FAULT || l.addr-cporHeapLo >= cporHeapSize {",
+	},
+	{
+		"a small object inherits what was known of the one before",
+		"collect",
+		"		p, size = p&^15, 16 //",
+		"		if FAULT && p&15 != 0 { return }\n		p, size = p&^15, 16 //",
 	},
 	{
 		"what was written stays",
@@ -171,6 +177,12 @@ var faults = []struct{ name, file, old, new string }{
 		"restore",
 		"	if slot < c.dataqsiz && c.elemsize > 0 {",
 		"	if slot < c.dataqsiz && c.elemsize > 0 && !FAULT {",
+	},
+	{
+		"of a sync.OnceFunc only the Once is kept",
+		"restore",
+		"	if base, s, _ := findObject(p, 0, 0); base != 0 {\n		cporKeep(base, s.elemsize)\n	} else {\n		cporKeepOld(p, 1)",
+		"	if base, s, _ := findObject(p, 0, 0); base != 0 && !FAULT {\n		cporKeep(base, s.elemsize)\n	} else {\n		cporKeepOld(p, 1)",
 	},
 	{
 		"what assembly writes beside is not looked for",
@@ -298,6 +310,7 @@ var (
 	queue  = make(chan string, 2)
 	flags  struct{ a, b bool }
 	large  = new(big.Int).Lsh(big.NewInt(1), 200)
+	once   = sync.OnceValue(func() int { return 5 })
 )
 
 func init() { queue <- "x" }
@@ -357,6 +370,8 @@ func inPlace(t *testing.T, p *int) {
 	both(func() { c <- 1 }, func() { c <- 2 })
 	write(p, 7)
 }
+
+func TestOnce(t *testing.T) { steps(func() { once() }) }
 
 func TestClock(t *testing.T) {
 	begin := time.Now()
@@ -489,10 +504,15 @@ func TestReuse(t *testing.T) {
 			x := new(struct {
 				mu  sync.Mutex
 				buf [1 << 20]byte
+				small *int
 			})
 			x.mu.Lock()
 			x.buf[5] = 1
 			x.mu.Unlock()
+			for range 1000 {
+				x.small = new(int)
+				*x.small = 1
+			}
 		}
 	}
 	both(f, f)
@@ -569,6 +589,7 @@ var healthy = []string{
 	"TestLarge: pass, 2 executions",
 	"TestVariable: pass, 2 executions",
 	"TestObject: pass, 2 executions",
+	"TestOnce: pass, 2 executions",
 	"TestClock: pass, 1 executions",
 	"TestAlarms: pass, 6 executions",
 	"TestMeet: pass, 2 executions",
