@@ -271,6 +271,7 @@ var rules = []rule{
 // file of this package's overlay. Those that are there are replaced.
 var added = [][2]string{
 	{"runtime/race.go", "runtime_race.go.txt"},
+	{"runtime/cpor_shadow.go", "runtime_shadow.go.txt"},
 	{"runtime/cpor_sched.go", "runtime_sched.go.txt"},
 	{"runtime/cpor_clocks.go", "runtime_clocks.go.txt"},
 	{"runtime/cpor_tell.go", "runtime_tell.go.txt"},

@@ -41,7 +41,7 @@ var faults = []struct{ name, file, old, new string }{
 		"	if !FAULT { cporRelease(t, cporLocOf(cporChan(c), cporClosed, 0)) }"},
 	{
 		"everything is ordered",
-		"race",
+		"shadow",
 		"	return id == int(t.id) ||",
 		"	return FAULT || id == int(t.id) ||",
 	},
