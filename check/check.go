@@ -92,6 +92,9 @@ func (c Config) every(t *testing.T, what string, skip int, instead func(why erro
 		if instead != nil {
 			instead(a.err)
 		}
+		if no := new(gosrc.Unsupported); errors.As(a.err, &no) {
+			t.Fatalf("%s: %v\n\t%s", what, a.err, gosrc.Natively)
+		}
 		t.Fatalf("%s: %v", what, a.err)
 	case res.Failure != nil:
 		t.Fatal(a.text)

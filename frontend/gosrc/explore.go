@@ -106,6 +106,9 @@ type Call struct {
 	Pos  system.Pos
 }
 
+// Natively says what may explore a program that the interpreter refuses.
+const Natively = "the native machine may run this: cpor test -machine native, on linux/amd64"
+
 // Error gives the place, what is not supported and the calls that lead there.
 func (u *Unsupported) Error() string {
 	var b strings.Builder

@@ -50,10 +50,10 @@ func (p *Program) calmFrom(f *Func, pc int32, left *int, depth int) (c Calm) {
 		switch i.Op {
 		case Nop, Move1, MoveN, Zero, Add, Sub, Mul, AddK, SubK, MulK, And, Or, Xor, AndNot, Concat,
 			Not, NegK, ComK,
-			IfaceWords, EqW, NeW, LtS, LeS, LtU, LeU, LtF, LeF, LtStr, LeStr, CMake, Real, Imag,
+			EqW, NeW, LtS, LeS, LtU, LeU, LtF, LeF, LtStr, LeStr, CMake, Real, Imag,
 			Alloc, LenStr, Convert, MakeIface, MakeFunc, MinMax, Pause:
 		case DivK, RemK, Shl, Shr, EqT, NeT, CheckNil, FieldAddr, SliceAddr, ElemAddr, ElemOf,
-			StrIndex, ToPointer, ToNumber, CheckCast, CheckIface, IfaceFrom, SliceOf, ToArrPtr,
+			StrIndex, ToPointer, ToNumber, CheckCast, SliceOf, ToArrPtr,
 			Assert, SliceOp:
 			c |= Throws
 		case Load, LoadW, Store, StoreW:

@@ -188,13 +188,6 @@ func (c *compiler) function() {
 		c.finish()
 		return
 	}
-	if pkg := packageOf(fn); len(fn.Blocks) == 0 && pkg != nil && std.NoFeatures(pkg.Path(),
-		fn.Name()) {
-		c.next = int32(f.Params + f.Results)
-		c.retWords(c.words(make([]uint64, f.Results)...), f.Results)
-		c.finish()
-		return
-	}
 	if len(fn.Blocks) == 0 {
 		c.next = int32(f.Params + f.Results)
 		c.pos = fn.Pos()
@@ -1201,16 +1194,6 @@ func (c *compiler) unary(i *ssa.UnOp) {
 	case token.XOR:
 		c.emit(Instr{Op: ComK, A: a, B: c.reg(i.X), K: t.Kind})
 	case token.MUL:
-		if cast := castOf(i.X); cast != nil && madeBy(cast) {
-			if _, ok := c.ifaceCast(cast); ok {
-				c.emit(Instr{Op: IfaceFrom, A: a, B: c.slot[cast]})
-				return
-			}
-		}
-		if from := c.headerCast(i.X); from != nil {
-			c.loadHeader(a, c.reg(i.X), from, t.Elem)
-			return
-		}
 		c.load(a, c.reg(i.X), c.typ(i.Type()))
 	case token.ARROW:
 		ok := int32(0)
@@ -1229,28 +1212,14 @@ func (c *compiler) convert(i *ssa.Convert) {
 	switch {
 	case to.Kind == String && from.Kind == String, to.Kind == Pointer && from.Kind == Pointer,
 		to.Kind == Slice && from.Kind == Slice:
-		if whole, ok := c.ifaceCast(i); ok {
-			switch {
-			case whole && (private(i) || madeBy(i)):
-				c.emit(Instr{Op: IfaceWords, A: a, B: b, N: c.typeIndex(to.Elem)})
-				return
-			case whole && !read(i):
-				c.refuse("builds an interface with unsafe.Pointer where others can see it")
-				return
-			case whole:
-				c.emit(Instr{Op: CheckIface, A: b})
-			}
-			c.move(a, b, to.Size)
-			return
-		}
 		if to.Kind == Pointer && from.Kind == Pointer {
-			if why := c.cast(i.X, to); why != "" && c.headerCast(i) == nil {
+			if why := c.cast(i.X, to); why != "" {
 				c.refuse("%s", why)
 				return
 			}
 		}
 		if to.Kind == Pointer && from.Kind == Pointer && to.Elem != nil && from.Elem == nil &&
-			!c.p.Ours(c.ssa.Pos()) && c.headerCast(i) == nil {
+			!c.p.Ours(c.ssa.Pos()) {
 			c.emit(Instr{Op: CheckCast, A: b, N: c.typeIndex(to.Elem)})
 		}
 		c.move(a, b, to.Size)
@@ -1325,248 +1294,6 @@ func (t *Type) Holds(w, n int, to *Type) bool {
 		}
 	}
 	return false
-}
-
-// headerCast returns what v points to if package unsafe casts v, a pointer to a slice of bytes
-// or to something that begins with a string, to a pointer to a slice of bytes or a string, only
-// to load from it; otherwise nil:
-//
-//	*(*[]byte)(unsafe.Pointer(&struct {
-//		string
-//		cap int
-//	}{s, len(s)}))
-//	*(*string)(unsafe.Pointer(&bytes))
-//
-// As with unsafe.String and unsafe.StringData the result is a copy: the program must not change
-// the bytes that it shares.
-func (c *compiler) headerCast(v ssa.Value) *Type {
-	i, ok := v.(*ssa.Convert)
-	if !ok {
-		return nil
-	}
-	x, ok := i.X.(*ssa.Convert)
-	if !ok || i.X.Type().Underlying() != types.Typ[types.UnsafePointer] {
-		return nil
-	}
-	from, to := c.typ(x.X.Type()).Elem, c.typ(i.Type()).Elem
-	if from == nil || to == nil {
-		return nil
-	}
-	bytes := func(t *Type) bool { return t.Kind == Slice && t.Elem.Kind == Uint8 }
-	header := from.Kind == Struct && len(from.Fields) == 2 && from.Fields[0].Type.Kind == String &&
-		from.Fields[1].Type.Kind == Int64
-	if !(header && bytes(to) || bytes(from) && to.Kind == String) {
-		return nil
-	}
-	for _, use := range *i.Referrers() {
-		switch use := use.(type) {
-		case *ssa.DebugRef:
-		case *ssa.UnOp:
-			if use.Op != token.MUL {
-				return nil
-			}
-		default:
-			return nil
-		}
-	}
-	return from
-}
-
-// ifaceCast reports whether v is a pointer to an interface that is cast to its two words in Go,
-// and whether more is done with it than loading the first of them, which represents the type:
-//
-//	(*struct{ Type, Data unsafe.Pointer })(unsafe.Pointer(&x)).Type
-//
-// The first word is a number here, which compares as well as an address.
-func (c *compiler) ifaceCast(i *ssa.Convert) (whole, ok bool) {
-	x, ok := i.X.(*ssa.Convert)
-	if !ok || i.X.Type().Underlying() != types.Typ[types.UnsafePointer] {
-		return false, false
-	}
-	from, to := c.typ(x.X.Type()).Elem, c.typ(i.Type()).Elem
-	if from == nil || to == nil || from.Kind != Interface || to.Kind != Struct || to.Size != 2 {
-		return false, false
-	}
-	first := -1
-	for k, f := range to.Fields {
-		switch {
-		case f.Type.Size == 0:
-		case f.Type.Kind != Pointer || f.Type.Elem != nil:
-			return false, false
-		case first < 0:
-			first = k
-		}
-	}
-	for _, use := range *i.Referrers() {
-		switch use := use.(type) {
-		case *ssa.DebugRef:
-		case *ssa.FieldAddr:
-			if use.Field != first || !onlyLoaded(use) {
-				return true, true
-			}
-		default:
-			return true, true
-		}
-	}
-	return false, true
-}
-
-// private reports whether only a cast uses the interface that it takes apart, whose variable was
-// made for it: func f(x any) *words { return (*words)(unsafe.Pointer(&x)) }.
-func private(i *ssa.Convert) bool {
-	to, ok := i.X.(*ssa.Convert)
-	if !ok {
-		return false
-	}
-	v, ok := to.X.(*ssa.Alloc)
-	if !ok || len(*to.Referrers()) > 2 {
-		return false
-	}
-	stores := 0
-	for _, use := range *v.Referrers() {
-		switch use := use.(type) {
-		case *ssa.DebugRef:
-		case *ssa.Store:
-			if stores++; use.Addr != v || stores > 1 || use.Block() != i.Block() {
-				return false
-			}
-		case *ssa.Convert:
-			if use != to {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	for _, use := range *to.Referrers() {
-		if _, is := use.(*ssa.DebugRef); !is && use != ssa.Instruction(i) {
-			return false
-		}
-	}
-	return stores == 1
-}
-
-// castOf returns the conversion of the address of a local variable by unsafe.Pointer, if there
-// is exactly one.
-func castOf(v ssa.Value) (cast *ssa.Convert) {
-	a, ok := v.(*ssa.Alloc)
-	if !ok {
-		return nil
-	}
-	for _, use := range *a.Referrers() {
-		to, ok := use.(*ssa.Convert)
-		if !ok {
-			continue
-		}
-		for _, use := range *to.Referrers() {
-			if i, ok := use.(*ssa.Convert); ok {
-				if cast != nil {
-					return nil
-				}
-				cast = i
-			}
-		}
-	}
-	return cast
-}
-
-// madeBy reports whether only a cast makes the interface whose address it takes, which is loaded
-// only afterwards:
-//
-//	var x any
-//	w := (*words)(unsafe.Pointer(&x))
-//	w.Type, w.Data = t, d
-//	return x
-func madeBy(i *ssa.Convert) bool {
-	to, ok := i.X.(*ssa.Convert)
-	if !ok {
-		return false
-	}
-	v, ok := to.X.(*ssa.Alloc)
-	if !ok || castOf(v) != i {
-		return false
-	}
-	for _, use := range *to.Referrers() {
-		if _, is := use.(*ssa.DebugRef); !is && use != ssa.Instruction(i) {
-			return false
-		}
-	}
-	for _, use := range *v.Referrers() {
-		switch use := use.(type) {
-		case *ssa.DebugRef:
-		case *ssa.Convert:
-			if use != to {
-				return false
-			}
-		case *ssa.UnOp:
-			if use.Op != token.MUL || !behind(i, use) {
-				return false
-			}
-		case *ssa.Store: // return x, if x is a result
-			if u := resultLoad(use.Val); use.Addr != v || u == nil || u.X != v {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// behind reports whether an instruction is always executed before another one.
-func behind(first, then ssa.Instruction) bool {
-	if first.Block() != then.Block() {
-		return first.Block().Dominates(then.Block())
-	}
-	instrs := first.Block().Instrs
-	return slices.Index(instrs, first) < slices.Index(instrs, then)
-}
-
-// read reports whether the pointer that a cast makes is only read through.
-func read(i *ssa.Convert) bool {
-	for _, use := range *i.Referrers() {
-		switch use := use.(type) {
-		case *ssa.DebugRef:
-		case *ssa.FieldAddr:
-			if !onlyLoaded(use) {
-				return false
-			}
-		case *ssa.UnOp:
-			if use.Op != token.MUL {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// onlyLoaded reports whether an address is only loaded from.
-func onlyLoaded(a ssa.Value) bool {
-	for _, use := range *a.Referrers() {
-		switch use := use.(type) {
-		case *ssa.DebugRef:
-		case *ssa.UnOp:
-			if use.Op != token.MUL {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// loadHeader loads a value of type to from the place of one of type from: see headerCast.
-func (c *compiler) loadHeader(a, addr int32, from, to *Type) {
-	h := c.alloc(from.Size)
-	c.load(h, addr, from)
-	if to.Kind == String {
-		c.emit(Instr{Op: StrFrom, A: a, B: h, C: h + 1})
-		return
-	}
-	c.emit(Instr{Op: StrBytes, A: a, B: h, C: h + 1, N: c.typeIndex(to)})
 }
 
 // sameWord are the numbers whose words are their bits, by their size.

@@ -71,18 +71,10 @@ const (
 	Convert   // r[A] = r[B] of type Types[N], of type Types[C]
 	ToString  // from integers, bytes and runes: r[A] = string(r[B]) of type N
 	FromStr   // r[A..] = []byte(r[B]) of type N
-	StrBytes  // the same, if r[C] is the length; else it is refused
 	SliceOp   // see compiler.slice
 	ToPointer // r[A] = the pointer that the number r[B] is, in bytes as of ToNumber
 	ToNumber  // r[A] = the number of the pointer r[B], in bytes
 	CheckCast // the program ends unless r[A] points to what can be taken for a value of type N
-	// the program ends unless r[A] points to an interface whose words are those of Go's: see
-	// compiler.ifaceCast
-	CheckIface
-	// r[A] = pointer to a copy, of type N, of the words that the interface at r[B] has in Go
-	IfaceWords
-	// r[A..] = the interface whose words in Go r[B] points to, as IfaceWords makes them
-	IfaceFrom
 	SliceOf   // r[A..] = unsafe.Slice(r[B], r[C]) with elements of type N
 	ToArrPtr  // r[A] = pointer of the slice r[B] with at least N elements
 	MakeIface // r[A..] = r[B..] of type N

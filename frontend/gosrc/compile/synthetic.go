@@ -16,8 +16,7 @@ type Operation struct {
 // synthetic returns the function of that key, which is in no source: package reflect needs
 // operations whose types are not known in advance. All its registers have types, and are zero
 // from its first instruction on, so they count as live from then on.
-func (p *Program) synthetic(key string, sig *types.Signature, captured []types.Type,
-	emit func(*compiler)) *Func {
+func (p *Program) synthetic(key string, sig *types.Signature, emit func(*compiler)) *Func {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f := p.synthetics[key]; f != nil {
@@ -25,9 +24,6 @@ func (p *Program) synthetic(key string, sig *types.Signature, captured []types.T
 	}
 	f := p.funcLocked(p.SSA.NewFunction("reflect."+strings.SplitN(key, " ", 2)[0], sig,
 		"made for package reflect"))
-	for _, t := range captured {
-		f.Captured = append(f.Captured, p.typeOf(t))
-	}
 	f.Hidden, f.Untracked, f.emit = true, true, emit
 	p.synthetics[key] = f
 	return f
@@ -45,10 +41,8 @@ func (c *compiler) local(t *Type) int32 {
 // synthesise compiles a synthetic function.
 func (c *compiler) synthesise() {
 	f := c.f
-	for _, ts := range [][]*Type{f.ParamTypes, f.Captured} {
-		for _, t := range ts {
-			c.local(t)
-		}
+	for _, t := range f.ParamTypes {
+		c.local(t)
 	}
 	from := c.next
 	zero := c.emit(Instr{Op: Zero, A: from})
@@ -81,7 +75,7 @@ func (p *Program) SelectFunc(ops []Operation, def bool) *Func {
 	results := types.NewTuple(types.NewParam(token.NoPos, nil, "", types.Typ[types.Int]),
 		types.NewParam(token.NoPos, nil, "", types.Typ[types.Bool]))
 	sig := types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), results, false)
-	return p.synthetic("select"+key.String(), sig, nil, func(c *compiler) {
+	return p.synthetic("select"+key.String(), sig, func(c *compiler) {
 		var at []int32 // of channels; what belongs to them stands behind
 		r := int32(0)
 		for _, o := range ops {
@@ -126,55 +120,5 @@ func (p *Program) SelectFunc(ops []Operation, def bool) *Func {
 			}
 		}
 		c.retWords(which, 2)
-	})
-}
-
-// MadeFunc returns the function that reflect.MakeFunc makes closures of for a type of
-// functions: it captures the type's number and what is called, and calls runMade of package
-// reflect with pointers to its parameters and results.
-func (p *Program) MadeFunc(t *Type) *Func {
-	run := p.Lookup("reflect", "runMade")
-	s := t.T.Underlying().(*types.Signature)
-	return p.synthetic("MakeFunc "+strconv.Itoa(int(t.ID)), s, []types.Type{types.Typ[types.Int],
-		run.ParamTypes[1].T}, func(c *compiler) {
-		pointer := c.typ(types.Typ[types.UnsafePointer])
-		number, fn := int32(c.f.Params), int32(c.f.Params)+1
-		n := len(c.f.ParamTypes) + len(c.f.ResultTypes)
-		// The arguments of runMade: a slice of pointers is the last one.
-		list, length, room := c.local(pointer), c.local(c.typ(types.Typ[types.Int])),
-			c.local(c.typ(types.Typ[types.Int]))
-		c.emit(Instr{Op: Alloc, A: list,
-			N: c.typeIndex(c.typ(types.NewArray(types.Typ[types.UnsafePointer], int64(n))))})
-		c.move(length, c.words(uint64(n)), 1)
-		c.move(room, length, 1)
-		cell := c.local(pointer)
-		place := func(i int, t *Type) int32 {
-			at := c.local(pointer)
-			c.emit(Instr{Op: Alloc, A: at, N: c.typeIndex(t)})
-			c.emit(Instr{Op: FieldAddr, A: cell, B: list, N: int32(i)})
-			c.store(cell, at, pointer)
-			return at
-		}
-		r := int32(0)
-		for i, t := range c.f.ParamTypes {
-			c.store(place(i, t), r, t)
-			r += int32(t.Size)
-		}
-		var at []int32
-		for i, t := range c.f.ResultTypes {
-			at = append(at, place(len(c.f.ParamTypes)+i, t))
-		}
-		c.emit(Instr{Op: CallF, A: -1,
-			N: c.addCall(Call{Func: run, Args: []Move{{number, 0, 1}, {fn, 1, 1}, {list, 2, 3}}})})
-		from := c.next
-		for _, t := range c.f.ResultTypes {
-			c.local(t)
-		}
-		to := from
-		for i, t := range c.f.ResultTypes {
-			c.load(to, at[i], t)
-			to += int32(t.Size)
-		}
-		c.retWords(from, c.f.Results)
 	})
 }

@@ -316,12 +316,6 @@ func (x *Type) add(name string, f *Type) {
 // TypeByID returns the type of that number.
 func (p *Program) TypeByID(id uint64) *Type { return (*p.typeList.Load())[id] }
 
-// IsType reports whether id is the number of a type.
-func (p *Program) IsType(id uint64) bool {
-	list := *p.typeList.Load()
-	return id < uint64(len(list)) && list[id] != nil
-}
-
 // Implements reports whether dynamic type t has the methods of the interface i.
 func (p *Program) Implements(t, i *Type) bool {
 	key := uint64(t.ID)<<32 | uint64(i.ID)
@@ -525,12 +519,4 @@ func (p *Program) MissingMethod(t, i *Type) string {
 func (t *Type) IsInt() bool {
 	b, ok := t.T.Underlying().(*types.Basic)
 	return ok && (b.Kind() == types.Int || b.Kind() == types.Uint)
-}
-
-// IsAddress reports whether the second word of an interface with a value of the type is an
-// address, as it is in Go: that of the value, or the value itself if it is a pointer. That of a
-// reflect.Type is its number, which can be compared, but not followed.
-func (t *Type) IsAddress() bool {
-	return t.Size > 1 || t.Size == 1 && len(t.Refs) == 1 && t.Refs[0].Kind == RefPointer ||
-		t.T.String() == "reflect.rtype"
 }

@@ -778,9 +778,6 @@ func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {
 			return !strings.HasPrefix(fset.Position(i.Lhs[0].Pos()).Filename, std.Prefix)
 		})
 	}
-	if !x.standard {
-		x.dropUnneeded(fset)
-	}
 }
 
 // dropUntyped removes the bodies of functions that use something without a type, because its

@@ -609,46 +609,6 @@ func (m *Machine) refsOf(t *compile.Type, v []uint64, f func(uint64)) {
 	}
 }
 
-// ifaceAt returns the words of the interface that p points to; none if p is nil.
-func (m *Machine) ifaceAt(p uint64) (v []uint64, ok bool) {
-	if p>>32 == 0 {
-		return nil, false
-	}
-	a := m.addr(p)
-	return m.mem[a : a+2], true
-}
-
-// ifaceFrom returns the interface whose words in Go p points to; not ok if they are those of none.
-func (m *Machine) ifaceFrom(p uint64) (v [2]uint64, ok bool) {
-	a := m.addr(p)
-	id, data := m.mem[a], m.mem[a+1]
-	if id == 0 {
-		return v, data == 0
-	}
-	if id>>32 != 0 || !m.p.IsType(id) {
-		return v, false
-	}
-	t := m.p.TypeByID(id)
-	points := func() bool {
-		if data>>32 == 0 {
-			return false
-		}
-		o := &m.objs[data>>32]
-		return o.kind == plainObj && o.typ.Holds(int(uint32(data)), int(o.size), t)
-	}
-	switch {
-	case t.Size == 0:
-		return [2]uint64{id, 0}, true
-	case t.Size > 1:
-		return [2]uint64{id, data}, points() && uint32(data) == 0
-	case t.IsAddress():
-		return [2]uint64{id, data}, true
-	case !points():
-		return v, false
-	}
-	return [2]uint64{id, m.mem[m.addr(data)]}, true
-}
-
 // ifaceRef calls f for what an interface's word refers to.
 func (m *Machine) ifaceRef(t *compile.Type, w uint64, f func(uint64)) {
 	switch {

@@ -2,14 +2,8 @@ package machine
 
 import (
 	"cmp"
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
 	"fmt"
 	gotoken "go/token"
-	"hash"
-	"hash/fnv"
 	"maps"
 	"math"
 	"math/bits"
@@ -1453,57 +1447,6 @@ func linkedNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 		plain(n, func(m *Machine, g *goroutine, r []uint64) { r[0] = 0 })
 	}
 	plain("sync.runtime_canSpin", func(m *Machine, g *goroutine, r []uint64) { r[1] = 0 })
-	// The hashes differ from Go's, which differ from process to process.
-	hash := func(seed uint64, text string) uint64 {
-		h := fnv.New64a()
-		h.Write([]byte(text))
-		return mix(seed, h.Sum64())
-	}
-	// strhash(p unsafe.Pointer, seed uintptr) uintptr
-	plain("runtime.strhash", func(m *Machine, g *goroutine, r []uint64) {
-		m.readAny(g, r[0], 1)
-		r[2] = hash(r[1], m.text(m.mem[m.addr(r[0])]))
-	})
-	for _, n := range []string{"runtime.memhash32", "runtime.memhash64"} {
-		plain(n, func(m *Machine, g *goroutine, r []uint64) {
-			m.readAny(g, r[0], 1)
-			r[2] = mix(r[1], m.mem[m.addr(r[0])])
-		})
-	}
-	// int64Hash(i uint64, seed uintptr) uintptr
-	plain("runtime.int64Hash", func(m *Machine, g *goroutine, r []uint64) {
-		r[2] = mix(r[1], r[0])
-	})
-	// memhash(p unsafe.Pointer, seed, n uintptr) uintptr
-	plain("runtime.memhash", func(m *Machine, g *goroutine, r []uint64) {
-		if r[2] == 0 {
-			r[3] = hash(r[1], "")
-			return
-		}
-		if o := m.objs[r[0]>>32]; r[0]>>32 == 0 || o.kind != plainObj || !holdsBytes(o.typ) ||
-			uint64(uint32(r[0]))+r[2] > uint64(o.size) {
-			m.refuse(g, "hashes memory other than bytes with a function of the runtime")
-			return
-		}
-		m.readAny(g, r[0], int(r[2]))
-		r[3] = hash(r[1], string(m.bytes([]uint64{r[0], r[2]})))
-	})
-}
-
-// holdsBytes reports whether values of a type are bytes.
-func holdsBytes(t *compile.Type) bool {
-	for t.Kind == compile.Array {
-		t = t.Elem
-	}
-	return t.Kind == compile.Uint8
-}
-
-// digest returns the digest of a text; package digest of the library numbers the kinds.
-func digest(kind uint64, text string) string {
-	h := []func() hash.Hash{md5.New, sha1.New, sha256.New224, sha256.New, sha512.New384, sha512.New,
-		sha512.New512_224, sha512.New512_256}[kind]()
-	h.Write([]byte(text))
-	return string(h.Sum(nil))
 }
 
 // stringNatives enters functions of the library on strings that are called often.
@@ -1556,9 +1499,6 @@ func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 	})
 	plain("strings.Replace", func(m *Machine, g *goroutine, r []uint64) {
 		r[4] = m.str(strings.Replace(m.text(r[0]), m.text(r[1]), m.text(r[2]), int(int64(r[3]))))
-	})
-	plain("internal/cpor/digest.sum", func(m *Machine, g *goroutine, r []uint64) {
-		r[2] = m.str(digest(r[0], m.text(r[1])))
 	})
 	plain("strconv.Itoa", func(m *Machine, g *goroutine, r []uint64) {
 		r[1] = m.str(strconv.Itoa(int(int64(r[0]))))

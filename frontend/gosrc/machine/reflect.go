@@ -241,43 +241,6 @@ func madeTypeNatives(plain func(string, func(m *Machine, g *goroutine, r []uint6
 		}
 		r[4] = uint64(m.p.TypeOf(t).ID)
 	})
-	// tFunc(in, out []int, variadic bool) int
-	plain("reflect.tFunc", func(m *Machine, g *goroutine, r []uint64) {
-		vars := func(s []uint64) *types.Tuple {
-			var vs []*types.Var
-			for i := range int(s[1]) {
-				vs = append(vs, types.NewParam(gotoken.NoPos, nil, "",
-					m.p.TypeByID(m.mem[int(m.addr(s[0]))+i]).T))
-			}
-			return types.NewTuple(vs...)
-		}
-		r[7] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, vars(r[0:]), vars(r[3:]),
-			r[6] == 1)).ID)
-	})
-
-	// tStruct(names, pkgs, tags []string, types []int, embedded []bool) int
-	plain("reflect.tStruct", func(m *Machine, g *goroutine, r []uint64) {
-		at := func(slice, i int) uint64 { return m.mem[int(m.addr(r[3*slice]))+i] }
-		var fields []*types.Var
-		var tags []string
-		for i := range int(r[1]) {
-			var pkg *types.Package
-			if path := m.text(at(1, i)); path != "" {
-				for _, p := range m.p.All {
-					if p.Pkg.Path() == path {
-						pkg = p.Pkg
-					}
-				}
-			}
-			fields = append(fields, types.NewField(gotoken.NoPos, pkg, m.text(at(0, i)),
-				m.p.TypeByID(at(3, i)).T, at(4, i) == 1))
-			tags = append(tags, m.text(at(2, i)))
-			if m.deep(g, fields[i].Type()) {
-				return
-			}
-		}
-		r[15] = uint64(m.p.TypeOf(types.NewStruct(fields, tags)).ID)
-	})
 }
 
 // memoryNatives adds what reads and writes values.
@@ -526,17 +489,6 @@ func callNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)))
 			}
 		}
 		m.callFunc(g, compile.StaticFunc|uint64(m.p.SelectFunc(ops, r[3] == 1).Index), words, 4)
-	})
-	// makeFunc(t int, fn func([]Value) []Value) unsafe.Pointer: where the function stands
-	plain("reflect.makeFunc", func(m *Machine, g *goroutine, r []uint64) {
-		t := m.p.TypeByID(r[0])
-		fn := m.p.MadeFunc(t)
-		c := m.newObject(g, closureObj, nil, 3)
-		m.objs[c>>32].fn = fn
-		copy(m.mem[m.addr(c):], []uint64{uint64(fn.Index), r[0], r[1]})
-		p := m.newObject(g, plainObj, t, 1)
-		m.mem[m.addr(p)] = c
-		r[2] = p
 	})
 }
 

@@ -412,15 +412,6 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.FromStr:
 				f.pc = pc
 				m.fromString(g, fn.Types[i.N], m.text(r[i.B]), r[i.A:])
-			case compile.StrBytes:
-				f.pc = pc
-				if s := m.text(r[i.B]); uint64(len(s)) == r[i.C] {
-					m.fromString(g, fn.Types[i.N], s, r[i.A:])
-				} else {
-					m.refuse(g, "casts a string to bytes with unsafe.Pointer, with a capacity "+
-						"that is not its length")
-					return atFault
-				}
 			case compile.StrFrom:
 				f.pc = pc
 				if n := int(r[i.C]); n > 0 {
@@ -474,36 +465,6 @@ func (m *Machine) run(g *goroutine) stop {
 						return atFault
 					}
 				}
-			case compile.CheckIface:
-				if v, ok := m.ifaceAt(r[i.A]); ok && v[0] != 0 && !m.p.TypeByID(v[0]).IsAddress() {
-					f.pc = pc
-					m.refuse(g, "takes apart an interface that holds a "+
-						m.p.TypeByID(v[0]).String()+" with unsafe.Pointer")
-					return atFault
-				}
-			case compile.IfaceWords:
-				f.pc = pc
-				v, _ := m.ifaceAt(r[i.B])
-				words := [2]uint64{v[0], v[1]}
-				if words[0] != 0 {
-					if t := m.p.TypeByID(words[0]); !t.IsAddress() && t.Size == 1 {
-						p := m.newObject(g, plainObj, t, 1)
-						m.mem[m.addr(p)] = words[1]
-						words[1] = p
-					}
-				}
-				p := m.newObject(g, plainObj, fn.Types[i.N], 2)
-				copy(m.mem[m.addr(p):], words[:])
-				r[i.A] = p
-			case compile.IfaceFrom:
-				v, ok := m.ifaceFrom(r[i.B])
-				if !ok {
-					f.pc = pc
-					m.refuse(g, "builds an interface with unsafe.Pointer from something that "+
-						"is not a type and a value of it")
-					return atFault
-				}
-				r[i.A], r[i.A+1] = v[0], v[1]
 			case compile.SliceOf:
 				p, n := r[i.B], int64(r[i.C])
 				t := fn.Types[i.N]

@@ -70,33 +70,13 @@ var full = sync.OnceValue(func() map[string]bool {
 })
 
 var whole = map[string]bool{
-	"internal/cpor": true, "internal/cpor/digest": true, "internal/cpor/data": true,
+	"internal/cpor": true, "internal/cpor/data": true,
 	"runtime": true, "internal/godebug": true, "internal/bytealg": true, "log": true,
 	"sync/atomic": true,
 	"testing":     true, "testing/synctest": true, "unique": true, "os/signal": true,
-	"os/user": true,
-	Check:     true, "internal/reflectlite": true, "sync": true,
-	"crypto/rand": true, "crypto/md5": true, "crypto/sha1": true, "crypto/sha256": true,
-	"crypto/sha512": true, "crypto/hmac": true, "crypto/subtle": true, "hash/maphash": true,
+	Check: true, "internal/reflectlite": true, "sync": true,
+	"crypto/rand": true, "hash/maphash": true,
 	"weak": true,
-}
-
-// NoFeatures reports whether a function in assembly detects processor features. Here the
-// processor has no special features; Go supports such processors, too.
-func NoFeatures(path, name string) bool {
-	return slices.Contains(features[path], name)
-}
-
-var features = map[string][]string{
-	"golang.org/x/sys/cpu": {"cpuid", "xgetbv", "getisar0", "getisar1",
-		"getmmfr1", "getpfr0", "getzfr0"},
-	"github.com/klauspost/compress/internal/cpuinfo": {"x86extensions"},
-	"github.com/klauspost/cpuid": {"asmCpuid", "asmCpuidex", "asmXgetbv",
-		"asmRdtscpAsm", "asmDarwinHasAVX512"},
-	"github.com/klauspost/cpuid/v2": {"asmCpuid", "asmCpuidex", "asmXgetbv",
-		"asmRdtscpAsm", "asmDarwinHasAVX512", "getMidr", "getProcFeatures", "getInstAttributes",
-		"getVectorLength"},
-	"github.com/minio/sha256-simd": {"cpuid"},
 }
 
 // ModeOf returns how the package of that import path is treated.

@@ -364,6 +364,14 @@ func (s *session) hurry(begin time.Time) func() bool {
 	}
 }
 
+// elsewhere says what may explore a test that the interpreter refuses, unless it was tried.
+func (s *session) elsewhere(err error) string {
+	if none := new(noMachine); s.machine == autoMachine && !errors.As(err, &none) {
+		return ""
+	}
+	return "\n\t" + gosrc.Natively
+}
+
 // judge decides the result of a test.
 func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err error,
 	begin time.Time) outcome {
@@ -374,7 +382,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 	o.result, o.elapsed = res, time.Since(begin)
 	switch no := new(gosrc.Unsupported); {
 	case errors.As(err, &no):
-		o.verdict, o.summary = unexplored, s.relative(no.Error())
+		o.verdict, o.summary = unexplored, s.relative(no.Error())+s.elsewhere(err)
 	case err != nil:
 		o.verdict, o.summary = unexplored, err.Error()
 	case res.Failure != nil:
