@@ -86,9 +86,10 @@ func (e *NeedsInterpreter) Error() string { return e.Why + " (" + e.Advice + ")"
 const stores = "-machine interpreted can store states"
 
 // RunNative explores a test that runs natively, as [Run] does one that is interpreted: optimal
-// dynamic reduction, and random schedules beside it; growing bounds on timers and on preemptions
-// for what is too large. The result is a pass only if the search has come to its end, all
-// executions with equal choices were equal, and nothing was used that is not under control.
+// dynamic reduction, and random schedules beside it, unless only the search is asked for; growing
+// bounds on timers and on preemptions for what is too large. The result is a pass only if the
+// search has come to its end, all executions with equal choices were equal, and nothing was used
+// that is not under control.
 //
 // With gosrc.AutoTime failures are judged as Run does. The error is a *[NeedsInterpreter], an
 // *engine.OptionError, or that of a process.
@@ -429,8 +430,10 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 	if r.o.Engine == Random {
 		return r.randomly(ctx, sys, v)
 	}
-	if stop, err := r.sampling(ctx, sys, v, 100); stop || err != nil {
-		return err
+	if r.o.Engine != DPOR {
+		if stop, err := r.sampling(ctx, sys, v, 100); stop || err != nil {
+			return err
+		}
 	}
 	searching, cancel := part(ctx, 60)
 	defer cancel()
@@ -441,13 +444,7 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 		searching, cancel = context.WithTimeout(ctx, sampledFor)
 		defer cancel()
 	}
-	var err error
-	if why := r.sys.Broken(); why != nil {
-		err = why
-	} else {
-		err = r.beside(searching, sys, v,
-			func(ctx context.Context) error { return r.dpor(ctx, sys) })
-	}
+	err := r.search(searching, sys, v)
 	if errors.As(err, new(*native.Diverged)) && r.res.Failure == nil && ctx.Err() == nil {
 		// It cannot be covered, but it can be sampled.
 		some, cancel := context.WithTimeout(ctx, sampledFor)
@@ -464,6 +461,17 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 		return err
 	}
 	return r.beside(ctx, sys, v, func(ctx context.Context) error { return r.bounds(ctx, v) })
+}
+
+// search searches a view, with random schedules beside unless only the search is asked for.
+func (r *nativeRun) search(ctx context.Context, sys *replay.System, v replay.View) error {
+	switch why := r.sys.Broken(); {
+	case why != nil:
+		return why
+	case r.o.Engine == DPOR && !r.uncontrolled():
+		return r.dpor(ctx, sys)
+	}
+	return r.beside(ctx, sys, v, func(ctx context.Context) error { return r.dpor(ctx, sys) })
 }
 
 // randomly runs random schedules until the time is over.
