@@ -45,7 +45,8 @@
 //     passes there. In a bubble of testing/synctest an alarm goes off only when all there wait
 //     durably, as in Go; the goroutines of a bubble bear a mark of ours, not that of the run-time.
 //
-//   - Map iteration, hash seeds, math/rand: each goroutine draws from a sequence of its own.
+//   - Map iteration, hash seeds, math/rand: each goroutine draws from a sequence of its own. A
+//     pointer that is a key is hashed by the name of its object, not by its address.
 //     A sync.Pool of the program gives back what was put into it last, those of the library
 //     keep nothing.
 //

@@ -483,6 +483,40 @@ func TestHeader(t *testing.T) { // the kernel changes it in place
 	f.Read(header[:])
 }
 
+type pointed struct {
+	name string
+	at   [1]*int
+}
+
+func TestRange(t *testing.T) { // in an order that is the same in all executions
+	chans, anys, structs := map[chan int]int{}, map[any]int{}, map[pointed]int{}
+	var keys []chan int
+	for i := range 40 {
+		c := make(chan int)
+		keys = append(keys, c)
+		chans[c], anys[c], anys[i], structs[pointed{"a", [1]*int{new(int)}}] = i, i, i, i
+	}
+	var seen [40]atomic.Int32
+	for _, i := range chans {
+		seen[i].Add(1)
+	}
+	for _, i := range anys {
+		seen[i].Add(1)
+	}
+	for _, i := range structs {
+		seen[i].Add(1)
+	}
+	for i, c := range keys {
+		if chans[c] != i || anys[c] != i || seen[i].Load() != 4 {
+			t.Error(i)
+		}
+		delete(chans, c)
+	}
+	if len(chans) > 0 {
+		t.Error(chans)
+	}
+}
+
 func TestDropped(t *testing.T) { // is collected
 	if (*dropped)[1] != 2 {
 		t.Fatal(*dropped)
@@ -842,6 +876,7 @@ func TestEnds(t *testing.T) {
 		{"TestGlobal", native.Passed, "", 0, native.Repeat, false},
 		{"TestKept", native.Passed, "", 0, native.Repeat, false},
 		{"TestLarge", native.Passed, "", 0, native.Fork, false},
+		{"TestRange", native.Passed, "", 0, native.Repeat, false},
 		{"TestHeader", native.Passed, "", 0, native.Fork, false},
 		{"TestDropped", native.Passed, "", 0, native.Fork, false},
 		{"TestRace", native.Crashed, "data race", 2, native.Repeat, false},

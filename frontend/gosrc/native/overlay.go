@@ -41,7 +41,7 @@ type Unsupported struct{ Why string }
 func (u *Unsupported) Error() string { return "no native machine: " + u.Why }
 
 // scheme counts the ways in which the functions below change files.
-const scheme = 3
+const scheme = 4
 
 // makeOverlay returns the overlay for the Go distribution at goroot, and makes it in cache if it
 // is not there.
@@ -174,7 +174,35 @@ func patched(src, goarch string) (map[string][]byte, error) {
 			files[e] = []byte("//go:build race\n\n#include \"textflag.h\"\n")
 		}
 	}
+	if err := hashes(src, files); err != nil {
+		return nil, err
+	}
 	return files, atomics(src, files)
+}
+
+// hashes makes maps hash their keys with our function.
+func hashes(src string, files map[string][]byte) error {
+	const dir, theirs = "internal/runtime/maps", "typ.Hasher("
+	const ours = "cporKeyHash(typ.Key, typ.Hasher, "
+	names, err := filepath.Glob(filepath.Join(src, filepath.FromSlash(dir), "*.go"))
+	found := false
+	for _, name := range names {
+		path := dir + "/" + filepath.Base(name)
+		text := files[path]
+		if text == nil {
+			if text, err = os.ReadFile(name); err != nil {
+				return err
+			}
+		}
+		if !strings.HasSuffix(name, "_test.go") && bytes.Contains(text, []byte(theirs)) {
+			files[path] = bytes.ReplaceAll(text, []byte(theirs), []byte(ours))
+			found = true
+		}
+	}
+	if err == nil && !found {
+		err = &Unsupported{"this version of Go has no " + theirs + " in " + dir}
+	}
+	return err
 }
 
 // loopback is the interpreter's network, without what that has instead of our run-time. What it

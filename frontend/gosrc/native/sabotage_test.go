@@ -203,6 +203,13 @@ var faults = []struct{ name, file, old, new string }{
 		"		if !FAULT && !memequal(unsafe.Pointer(cporVars[i]),",
 	},
 	{
+		"maps go by the addresses of pointers",
+		"hash",
+		"		o, offset := cporNameOf(*(*uintptr)(p))",
+		"		o, offset := cporNameOf(*(*uintptr)(p))\n" +
+			"		if FAULT { o, offset = 0, uint64(*(*uintptr)(p)) }",
+	},
+	{
 		"values of locks are always equal",
 		"tell",
 		"	return cporMix(v, 1) | 1",
@@ -372,6 +379,18 @@ func inPlace(t *testing.T, p *int) {
 }
 
 func TestOnce(t *testing.T) { steps(func() { once() }) }
+
+func TestPointers(t *testing.T) {
+	c, m := make(chan int, 2), map[*[64]byte]int{}
+	var seen [20]atomic.Int32
+	for i := range seen {
+		m[new([64]byte)] = i
+	}
+	both(func() { c <- 1 }, func() { c <- 2 })
+	for _, i := range m {
+		seen[i].Add(1)
+	}
+}
 
 func TestClock(t *testing.T) {
 	begin := time.Now()
@@ -590,6 +609,7 @@ var healthy = []string{
 	"TestVariable: pass, 2 executions",
 	"TestObject: pass, 2 executions",
 	"TestOnce: pass, 2 executions",
+	"TestPointers: pass, 2 executions",
 	"TestClock: pass, 1 executions",
 	"TestAlarms: pass, 6 executions",
 	"TestMeet: pass, 2 executions",
