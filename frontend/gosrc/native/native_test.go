@@ -27,14 +27,14 @@ var (
 		"expression")
 )
 
-func needLong(t *testing.T) {
+func needLong(t testing.TB) {
 	if !sample.Long() {
 		t.Skip("compiles Go's library once: -long")
 	}
 }
 
 // module writes a module and returns its directory.
-func module(t *testing.T, goVersion string, files map[string]string) string {
+func module(t testing.TB, goVersion string, files map[string]string) string {
 	dir := t.TempDir()
 	files["go.mod"] = "module m\n\ngo " + goVersion + "\n"
 	for name, text := range files {
@@ -49,7 +49,7 @@ func module(t *testing.T, goVersion string, files map[string]string) string {
 	return dir
 }
 
-func build(t *testing.T, o native.BuildOptions) *native.Binary {
+func build(t testing.TB, o native.BuildOptions) *native.Binary {
 	b, err := native.Build(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -1247,21 +1247,9 @@ func TestCollects(t *testing.T) {
 
 // BenchmarkFive is executions of five goroutines around a mutex and a channel.
 func BenchmarkFive(b *testing.B) {
-	if !sample.Long() {
-		b.Skip("compiles Go's library once: -long")
-	}
-	dir := b.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n",
-		"a_test.go": various} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			b.Fatal(err)
-		}
-	}
-	bin, err := native.Build(b.Context(), native.BuildOptions{Package: ".", Dir: dir})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer bin.Close()
+	needLong(b)
+	bin := build(b, native.BuildOptions{Package: ".",
+		Dir: module(b, "1.26", map[string]string{"a_test.go": various})})
 	for _, c := range []struct {
 		name  string
 		mode  native.Mode
