@@ -19,7 +19,7 @@ const (
 	// ListBytes is how many there are.
 	ListBytes = 256 << 10
 	notes     = Lists + ListBytes
-	noteBytes = 64 << 10
+	noteBytes = 128 << 10
 	outcomes  = notes + noteBytes
 	outBytes  = 2 << 20
 	accesses  = outcomes + outBytes
@@ -34,17 +34,26 @@ const (
 	MaxThreads = 1 << 10
 )
 
-// An outcome in memory is a header, then the state. Offsets are from the state's first byte.
+// An outcome in memory is a header, then the state. The address of a state is that of its header,
+// so that all offsets are positive: wazero has to check an address only once ([Builder.Within]).
 const (
-	header    = 40
-	atKind    = -40 // one byte: see kind
-	atAtEnd   = -39 // one byte
-	atThread  = -38 // two bytes
-	atWords   = -36 // four bytes
-	atAlt     = -32 // eight bytes
-	atChanged = -24 // eight bytes, the same as system.Successor.Changed
-	atNote    = -16 // eight bytes: a number that is noted once, plus one; 0 for none
-	atAccess  = -8  // four bytes: the address of its first access; and four: behind the last one
+	// State is where the first word of a state is, from its address.
+	State  = header
+	header = 40
+
+	atKind    = 0  // one byte: see kind
+	atAtEnd   = 1  // one byte
+	atThread  = 2  // two bytes
+	atWords   = 4  // four bytes
+	atAlt     = 8  // eight bytes
+	atChanged = 16 // eight bytes, the same as system.Successor.Changed
+	atNote    = 24 // eight bytes: a number that is noted once, plus one; 0 for none
+	atAccess  = 32 // four bytes: the address of its first access; four: behind the last one
+
+	// reach is how far the words of a state are from its address at most.
+	reach = State + 8*MaxWords
+	// full is where no outcome may begin of which the state ends beyond it.
+	full = outcomes + outBytes - reserve - State
 )
 
 // kind is what an outcome is.
@@ -65,10 +74,6 @@ type Builder struct {
 	// Next is where the next outcome goes, Note where the next note. Cur is the address of the
 	// state that is being expanded: Source, or, ahead, an outcome.
 	Next, Note, Cur wasm.Global
-	// Open is a function that begins an outcome: it copies a state of that many words, at an
-	// address, behind a header without a kind, and returns the address of the copy. That is at
-	// Next, which stays; 0 means that there is no room.
-	Open *wasm.Func // (from, words i32) i32
 
 	// Accesses is set if the code records what steps access. Those of the step that is being
 	// executed are from From on, up to To.
@@ -76,123 +81,174 @@ type Builder struct {
 	From, To wasm.Global
 
 	crowded wasm.Global // some access was not kept
+	open    *wasm.Func
+	rest    *wasm.Func
 	access  *wasm.Func
 	looked  *wasm.Func
 	another *wasm.Func
 	join    *wasm.Func
 	at      int // the end of the tables
+	// How many words a state has that is typical, and whether each one has as many.
+	words int
+	exact bool
 }
 
-// NewBuilder returns a module with the functions that every language needs.
-func NewBuilder() *Builder {
-	b := &Builder{Module: wasm.NewModule(0), at: tables}
+// NewBuilder returns a module for states that mostly have so many words, or all of them if that is
+// exact.
+func NewBuilder(words int, exact bool) *Builder {
+	b := &Builder{Module: wasm.NewModule(0), at: tables, words: words, exact: exact}
 	b.Next, b.Note = b.Global(outcomes), b.Global(notes)
-	b.Cur = b.Global(source)
+	b.Cur = b.Global(Source)
 	b.From, b.To, b.crowded = b.Global(accesses), b.Global(accesses), b.Global(0)
-	b.Open = b.open()
 	return b
 }
 
 // Source is the address of the state being expanded.
-const Source = source
+const Source = source - State
 
-// open makes Open.
-func (b *Builder) open() *wasm.Func {
-	f := b.Func([]wasm.Type{wasm.I32, wasm.I32}, []wasm.Type{wasm.I32})
-	const from, words = wasm.Local(0), wasm.Local(1)
-	to, end, out := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+// Within has wazero know that all offsets within a state are safe from the address in a local, as
+// long as that does not change. The value that is loaded is not needed, so only the check is left.
+func (b *Builder) Within(f *wasm.Func, state wasm.Local) {
+	f.Get(state)
+	f.Mem(wasm.I32Load8U, reach-1)
+	f.Op(wasm.Drop)
+}
+
+// begun is how many bytes of a state are copied at once, before it is asked how many there are.
+func (b *Builder) begun() int { return min(16*((b.words+1)/2), 256) }
+
+// copyState copies a state, of so many bytes, from an address to another one. It may copy some
+// words too many: there is room.
+func (b *Builder) copyState(f *wasm.Func, to, from, bytes wasm.Local) {
+	n := b.begun()
+	for at := 0; at < n; at += 16 {
+		f.Copy16(to, from, State+at)
+	}
+	if b.exact && 8*b.words <= n {
+		return
+	}
+	if b.rest == nil {
+		b.rest = b.copyRest()
+	}
+	f.Get(bytes)
+	f.I32(int32(n))
+	f.Op(wasm.I32GtU)
+	f.If()
+	f.Get(to)
+	f.Get(from)
+	f.Get(bytes)
+	f.Call(b.rest)
+	f.End()
+}
+
+// copyRest makes the function that copies what is left of a state: to, from, its bytes.
+func (b *Builder) copyRest() *wasm.Func {
+	f := b.Func([]wasm.Type{wasm.I32, wasm.I32, wasm.I32}, nil)
+	const to, from, bytes = wasm.Local(0), wasm.Local(1), wasm.Local(2)
+	n := int32(b.begun())
+	for _, l := range []wasm.Local{to, from} {
+		addTo(f, l, n)
+	}
+	addTo(f, bytes, -n)
+	loop := f.Loop()
+	// The last first: where it is within the memory, so are the others, which wazero knows.
+	for at := 48; at >= 0; at -= 16 {
+		f.Copy16(to, from, State+at)
+	}
+	for _, l := range []wasm.Local{to, from} {
+		addTo(f, l, 64)
+	}
+	f.Get(bytes)
+	f.I32(64)
+	f.Op(wasm.I32Sub)
+	f.Tee(bytes)
+	f.I32(0)
+	f.Op(wasm.I32GtS)
+	f.BrIf(loop)
+	f.End()
+	return f
+}
+
+// Open pushes the address of the outcome at Next, which stays, to which the state at an address is
+// copied: without a kind. 0 means that there is no room.
+func (b *Builder) Open(f *wasm.Func, from wasm.Local) {
+	if b.open == nil {
+		b.open = b.makeOpen()
+	}
+	f.Get(from)
+	f.Call(b.open)
+}
+
+func (b *Builder) makeOpen() *wasm.Func {
+	f := b.Func([]wasm.Type{wasm.I32}, []wasm.Type{wasm.I32})
+	const from = wasm.Local(0)
+	out, bytes := f.Local(wasm.I32), f.Local(wasm.I32)
 	f.GetGlobal(b.Next)
-	f.I32(header)
+	f.Set(out)
+	b.Within(f, from)
+	b.Within(f, out)
+	f.Get(out)
+	b.bytes(f, from)
+	f.Tee(bytes)
 	f.Op(wasm.I32Add)
-	f.Tee(out)
-	f.Tee(to)
-	f.Get(words)
-	f.I32(3)
-	f.Op(wasm.I32Shl, wasm.I32Add)
-	f.Tee(end)
-	f.I32(outcomes + outBytes - reserve)
+	f.I32(full)
 	f.Op(wasm.I32GtU)
 	f.If()
 	f.I32(0)
 	f.Op(wasm.Return)
 	f.End()
-	f.Get(out)
-	f.I32(header)
-	f.Op(wasm.I32Sub)
-	f.I64(0)
-	f.Mem(wasm.I64Store, header+atChanged)
-	f.Get(out)
-	f.I32(header)
-	f.Op(wasm.I32Sub)
-	f.I64(0)
-	f.Mem(wasm.I64Store, header+atNote)
-	f.Get(out)
-	f.I32(header)
-	f.Op(wasm.I32Sub)
-	f.Get(words)
-	f.Mem(wasm.I32Store, header+atWords)
-	copyWords(f, to, from, end)
+	for _, at := range []int{atChanged, atNote} {
+		f.Get(out)
+		f.I64(0)
+		f.Mem(wasm.I64Store, at)
+	}
+	b.SetWords(f, out, func() { b.Words(f, from) })
+	b.copyState(f, out, from, bytes)
 	f.Get(out)
 	return f
 }
 
-// copyWords copies words to an address up to another one. It changes the locals, and may copy
-// up to seven words too many: there is room.
-func copyWords(f *wasm.Func, to, from, end wasm.Local) {
-	loop := f.Loop()
-	// The last first: where it is within the memory, so are the others, which wazero knows.
-	for at := 48; at >= 0; at -= 16 {
-		f.Copy16(to, from, at)
-	}
-	for _, l := range []wasm.Local{from, to} {
-		f.Get(l)
-		f.I32(64)
-		f.Op(wasm.I32Add)
-		f.Set(l)
-	}
-	f.Get(to)
-	f.Get(end)
-	f.Op(wasm.I32LtU)
-	f.BrIf(loop)
-	f.End()
+// bytes pushes how many bytes the words of a state have.
+func (b *Builder) bytes(f *wasm.Func, state wasm.Local) {
+	b.Words(f, state)
+	f.I32(3)
+	f.Op(wasm.I32Shl)
 }
 
-// Direct is an outcome that one function opens and closes, of the state at Cur.
+// Direct is an outcome that one function opens and closes, of the state at an address.
 type Direct struct {
-	b         *Builder
-	f         *wasm.Func
-	end, from wasm.Local
+	b           *Builder
+	f           *wasm.Func
+	from, bytes wasm.Local
 }
 
-// Direct makes the locals for outcomes of a function.
-func (b *Builder) Direct(f *wasm.Func) *Direct {
-	return &Direct{b: b, f: f, end: f.Local(wasm.I32), from: f.Local(wasm.I32)}
+// Direct returns the outcomes of a function from the state at the address in a local, which does
+// not change and for which Within has been called.
+func (b *Builder) Direct(f *wasm.Func, from wasm.Local) *Direct {
+	return &Direct{b: b, f: f, from: from, bytes: f.Local(wasm.I32)}
 }
 
-// Open copies the state at Cur behind a header, and sets a local to the address of the
-// copy. It goes to a label if there is no room.
-func (d *Direct) Open(state wasm.Local, full wasm.Label) {
+// Open copies the state, and sets a local to the address of the copy. It goes to a label if there
+// is no room.
+func (d *Direct) Open(state wasm.Local, none wasm.Label) {
 	f := d.f
 	f.GetGlobal(d.b.Next)
-	f.I32(header)
-	f.Op(wasm.I32Add)
-	f.Tee(state)
-	f.GetGlobal(d.b.Cur)
-	f.Tee(d.from)
-	f.I32(-atWords)
-	f.Op(wasm.I32Sub)
-	f.Mem(wasm.I32Load, 0)
-	f.I32(3)
-	f.Op(wasm.I32Shl, wasm.I32Add)
-	f.Tee(d.end)
-	f.I32(outcomes + outBytes - reserve)
-	f.Op(wasm.I32GtU)
-	f.BrIf(full)
-	copyWords(f, state, d.from, d.end)
-	f.GetGlobal(d.b.Next)
-	f.I32(header)
-	f.Op(wasm.I32Add)
 	f.Set(state)
+	f.Get(state)
+	if d.b.exact {
+		f.I32(int32(8 * d.b.words))
+		f.Set(d.bytes)
+		f.I32(int32(full - 8*d.b.words))
+	} else {
+		d.b.bytes(f, d.from)
+		f.Tee(d.bytes)
+		f.Op(wasm.I32Add)
+		f.I32(full)
+	}
+	f.Op(wasm.I32GtU)
+	f.BrIf(none)
+	d.b.Within(f, state)
+	d.b.copyState(f, state, d.from, d.bytes)
 }
 
 // Close ends the outcome: a step of a thread by alternative alt, with the words that have
@@ -200,23 +256,26 @@ func (d *Direct) Open(state wasm.Local, full wasm.Label) {
 func (d *Direct) Close(state, thread, alt wasm.Local, changed func(), note int32) {
 	f := d.f
 	head := func(at int, push func()) {
-		f.GetGlobal(d.b.Next)
+		f.Get(state)
 		push()
-		f.Mem(wasm.I64Store, header+at)
+		f.Mem(wasm.I64Store, at)
 	}
 	head(atKind, func() {
-		f.Get(d.end)
-		f.Get(state)
-		f.Op(wasm.I32Sub)
-		f.I32(3)
-		f.Op(wasm.I32ShrU, wasm.I64ExtendI32U)
-		f.I64(32)
-		f.Op(wasm.I64Shl)
 		f.Get(thread)
-		f.I32(16)
-		f.Op(wasm.I32Shl)
-		f.I32(int32(moved))
-		f.Op(wasm.I32Or, wasm.I64ExtendI32U, wasm.I64Or)
+		f.Op(wasm.I64ExtendI32U)
+		f.I64(16)
+		f.Op(wasm.I64Shl)
+		if d.b.exact {
+			f.I64(int64(d.b.words)<<32 | int64(moved))
+			f.Op(wasm.I64Or)
+			return
+		}
+		f.I64(int64(moved))
+		f.Op(wasm.I64Or)
+		f.Get(d.bytes)
+		f.Op(wasm.I64ExtendI32U)
+		f.I64(32 - 3)
+		f.Op(wasm.I64Shl, wasm.I64Or)
 	})
 	head(atAlt, func() {
 		f.Get(alt)
@@ -227,45 +286,46 @@ func (d *Direct) Close(state, thread, alt wasm.Local, changed func(), note int32
 	if d.b.Accesses {
 		head(atAccess, func() { d.b.told(f) })
 	}
-	f.Get(d.end)
+	f.Get(state)
+	if d.b.exact {
+		f.I32(int32(header + 8*d.b.words))
+	} else {
+		f.Get(d.bytes)
+		f.Op(wasm.I32Add)
+		f.I32(header)
+	}
+	f.Op(wasm.I32Add)
 	f.SetGlobal(d.b.Next)
 }
 
-// field pushes the address of a header's field, which Mem then has the offset 0 for.
-func field(f *wasm.Func, state wasm.Local, at int) {
-	f.Get(state)
-	f.I32(int32(at))
-	f.Op(wasm.I32Add)
-}
-
-// Words pushes how many words the state of an outcome has.
+// Words pushes how many words a state has.
 func (b *Builder) Words(f *wasm.Func, state wasm.Local) {
-	field(f, state, atWords)
-	f.Mem(wasm.I32Load, 0)
+	f.Get(state)
+	f.Mem(wasm.I32Load, atWords)
 }
 
-// SetWords gives an outcome's state another number of words.
+// SetWords gives a state another number of words.
 func (b *Builder) SetWords(f *wasm.Func, state wasm.Local, words func()) {
-	field(f, state, atWords)
+	f.Get(state)
 	words()
-	f.Mem(wasm.I32Store, 0)
+	f.Mem(wasm.I32Store, atWords)
 }
 
 // Grow gives the outcome that is open at Next n words more, which are 0, and sets a local to the
-// address of the first. It goes to a label if there is no room.
-func (b *Builder) Grow(f *wasm.Func, state wasm.Local, n int, at wasm.Local, full wasm.Label) {
+// address from which the first is where that of a state is. It goes to a label if there is no room.
+func (b *Builder) Grow(f *wasm.Func, state wasm.Local, n int, at wasm.Local, none wasm.Label) {
 	f.Get(state)
-	b.Words(f, state)
-	f.I32(3)
-	f.Op(wasm.I32Shl, wasm.I32Add)
+	b.bytes(f, state)
+	f.Op(wasm.I32Add)
 	f.Tee(at)
-	f.I32(int32(outcomes + outBytes - reserve - 8*n))
+	f.I32(int32(full - 8*n))
 	f.Op(wasm.I32GtU)
-	f.BrIf(full)
+	f.BrIf(none)
+	b.Within(f, at)
 	for w := range n {
 		f.Get(at)
 		f.I64(0)
-		f.Mem(wasm.I64Store, 8*w)
+		f.Mem(wasm.I64Store, State+8*w)
 	}
 	b.SetWords(f, state, func() {
 		b.Words(f, state)
@@ -277,58 +337,64 @@ func (b *Builder) Grow(f *wasm.Func, state wasm.Local, n int, at wasm.Local, ful
 // Changed adds to the words of an outcome that may have changed those whose bits mask
 // pushes.
 func (b *Builder) Changed(f *wasm.Func, state wasm.Local, mask func()) {
-	field(f, state, atChanged)
-	field(f, state, atChanged)
-	f.Mem(wasm.I64Load, 0)
+	f.Get(state)
+	f.Get(state)
+	f.Mem(wasm.I64Load, atChanged)
 	mask()
 	f.Op(wasm.I64Or)
-	f.Mem(wasm.I64Store, 0)
+	f.Mem(wasm.I64Store, atChanged)
 }
 
 // Inherit gives an outcome the changes of another one.
 func (b *Builder) Inherit(f *wasm.Func, state, from wasm.Local) {
-	field(f, state, atChanged)
-	field(f, from, atChanged)
-	f.Mem(wasm.I64Load, 0)
-	f.Mem(wasm.I64Store, 0)
+	f.Get(state)
+	f.Get(from)
+	f.Mem(wasm.I64Load, atChanged)
+	f.Mem(wasm.I64Store, atChanged)
 }
 
 // Close ends the outcome that has been opened at Next: a step of a thread by an
 // alternative.
 func (b *Builder) Close(f *wasm.Func, state, thread wasm.Local, alt func()) {
-	field(f, state, atKind)
+	b.Within(f, state)
+	f.Get(state)
 	f.Get(thread)
 	f.I32(16)
 	f.Op(wasm.I32Shl)
 	f.I32(int32(moved))
 	f.Op(wasm.I32Or)
-	f.Mem(wasm.I32Store, 0)
-	field(f, state, atAlt)
+	f.Mem(wasm.I32Store, atKind)
+	f.Get(state)
 	alt()
-	f.Mem(wasm.I64Store, 0)
+	f.Mem(wasm.I64Store, atAlt)
 	if b.Accesses {
-		field(f, state, atAccess)
+		f.Get(state)
 		b.told(f)
-		f.Mem(wasm.I64Store, 0)
+		f.Mem(wasm.I64Store, atAccess)
 	}
 	b.advance(f, state)
 }
 
 // Skip keeps an open outcome in memory as one that is not reported.
 func (b *Builder) Skip(f *wasm.Func, state wasm.Local) {
-	field(f, state, atKind)
+	f.Get(state)
 	f.I32(int32(skipped))
-	f.Mem(wasm.I32Store, 0)
+	f.Mem(wasm.I32Store, atKind)
 	b.advance(f, state)
 }
 
 func (b *Builder) advance(f *wasm.Func, state wasm.Local) {
-	b.Words(f, state)
-	f.I32(3)
-	f.Op(wasm.I32Shl)
 	f.Get(state)
-	f.Op(wasm.I32Add)
+	b.behind(f, state)
 	f.SetGlobal(b.Next)
+}
+
+// behind adds to the number on the stack how many bytes an outcome has.
+func (b *Builder) behind(f *wasm.Func, state wasm.Local) {
+	b.bytes(f, state)
+	f.Op(wasm.I32Add)
+	f.I32(header)
+	f.Op(wasm.I32Add)
 }
 
 // bare adds an outcome without a state. flags pushes what comes with its kind.
@@ -344,14 +410,12 @@ func (b *Builder) bare(f *wasm.Func, thread wasm.Local, k kind, flags func()) {
 		f.I32(8)
 		f.Op(wasm.I32Shl, wasm.I32Or)
 	}
-	f.Mem(wasm.I32Store, 0)
-	f.GetGlobal(b.Next)
-	f.I32(0)
-	f.Mem(wasm.I32Store, header+atWords)
+	f.Op(wasm.I64ExtendI32U) // and no words
+	f.Mem(wasm.I64Store, atKind)
 	if b.Accesses && k == blocked {
 		f.GetGlobal(b.Next)
 		b.told(f)
-		f.Mem(wasm.I64Store, header+atAccess)
+		f.Mem(wasm.I64Store, atAccess)
 	}
 	f.GetGlobal(b.Next)
 	f.I32(header)
@@ -375,27 +439,30 @@ func (b *Builder) left(f *wasm.Func, thread wasm.Local, m mark) {
 func (b *Builder) Ended(f *wasm.Func, thread wasm.Local) { b.bare(f, thread, ended, nil) }
 
 // MaxNotes is how many notes there is room for unless it is crowded.
-const MaxNotes = 512
+const MaxNotes = 4096
 
 // Crowded pushes 1 if there may be no room for what one more thread adds beside its steps.
 func (b *Builder) Crowded(f *wasm.Func) {
 	f.GetGlobal(b.Next)
 	f.I32(outcomes + outBytes - reserve)
 	f.Op(wasm.I32GtU)
+	b.Noted(f)
+	f.Op(wasm.I32Or)
+}
+
+// Noted pushes 1 if there may be no room for the notes of one more pass of a loop.
+func (b *Builder) Noted(f *wasm.Func) {
 	f.GetGlobal(b.Note)
 	f.I32(notes + noteBytes - 8*MaxNotes)
-	f.Op(wasm.I32GtU, wasm.I32Or)
+	f.Op(wasm.I32GtU)
 }
 
 // Tell adds a note: a number that whoever runs the module is told, unless the thread is left to
 // the reference.
-func (b *Builder) Tell(f *wasm.Func, note func()) {
+func (b *Builder) Tell(f *wasm.Func, number int32) {
 	f.GetGlobal(b.Note)
-	note()
-	f.Mem(wasm.I32Store, 0)
-	f.GetGlobal(b.Note)
-	f.I32(1)
-	f.Mem(wasm.I32Store, 4)
+	f.I64(1<<32 | int64(uint32(number))) // once
+	f.Mem(wasm.I64Store, 0)
 	f.GetGlobal(b.Note)
 	f.I32(8)
 	f.Op(wasm.I32Add)
@@ -475,7 +542,7 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	state, t, n, count, limit := l[0], l[1], l[2], l[3], l[4]
 	m := b.newMark(f)
 	of := threads(f, state, t)
-	f.I32(source)
+	f.I32(Source)
 	f.Set(state)
 	b.SetWords(f, state, func() { f.Get(words) })
 	of.Count()
@@ -533,7 +600,7 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	}
 	f.End()
 	if b.Accesses {
-		f.I32(source)
+		f.I32(Source)
 		f.Tee(state)
 		f.SetGlobal(b.Cur)
 	}
@@ -566,6 +633,6 @@ func (b *Builder) Finish(expand *wasm.Func, info Info) *Program {
 	f.I64(32)
 	f.Op(wasm.I64Shl, wasm.I64Or)
 	b.Export("expand", f)
-	b.SetPages((b.at + 64<<10 - 1) / (64 << 10))
+	b.SetPages((b.at + reach + 64<<10 - 1) / (64 << 10))
 	return &Program{Info: info, accesses: b.Accesses, module: b.Encode()}
 }

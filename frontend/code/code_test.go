@@ -14,7 +14,7 @@ import (
 // first word, which is noted as number 1, up to limit, where it waits for good; thread 1 is left
 // to the reference, and notes what is to be taken back.
 func counter(limit int64) *Program {
-	b := NewBuilder()
+	b := NewBuilder(3, false)
 	f := b.Func([]wasm.Type{wasm.I32}, nil)
 	state, thread, alt := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
 	m := b.newMark(f)
@@ -22,19 +22,22 @@ func counter(limit int64) *Program {
 	f.Set(state)
 	b.SetWords(f, state, func() { f.Get(0) })
 	f.Get(state)
-	f.Mem(wasm.I64Load, 0)
+	f.Mem(wasm.I64Load, State)
 	f.I64(limit)
 	f.Op(wasm.I64LtU)
 	f.If()
 	full := f.Block()
-	d := b.Direct(f)
+	from := f.Local(wasm.I32)
+	f.I32(Source)
+	f.Set(from)
+	d := b.Direct(f, from)
 	d.Open(state, full)
 	f.Get(state)
 	f.Get(state)
-	f.Mem(wasm.I64Load, 0)
+	f.Mem(wasm.I64Load, State)
 	f.I64(1)
 	f.Op(wasm.I64Add)
-	f.Mem(wasm.I64Store, 0)
+	f.Mem(wasm.I64Store, State)
 	d.Close(state, thread, alt, func() { f.I64(1) }, 1)
 	f.End()
 	f.Else()
@@ -43,7 +46,7 @@ func counter(limit int64) *Program {
 	f.I32(1)
 	f.Set(thread)
 	b.setMark(f, m)
-	b.Tell(f, func() { f.I32(0) })
+	b.Tell(f, 0)
 	b.left(f, thread, m)
 	return b.Finish(f, Info{Places: 1})
 }
@@ -104,13 +107,13 @@ func TestInstances(t *testing.T) {
 // TestRefused holds that a module which cannot be compiled is an error, and one that traps is not
 // used again.
 func TestRefused(t *testing.T) {
-	b := NewBuilder()
+	b := NewBuilder(3, false)
 	f := b.Func([]wasm.Type{wasm.I32}, nil)
 	f.Op(wasm.I32Add) // of nothing
 	if _, err := b.Finish(f, Info{}).Start(); err == nil {
 		t.Error("an invalid module is compiled")
 	}
-	b = NewBuilder()
+	b = NewBuilder(3, false)
 	f = b.Func([]wasm.Type{wasm.I32}, nil)
 	f.Op(wasm.Unreachable)
 	c, err := b.Finish(f, Info{}).Start()
@@ -137,13 +140,13 @@ func TestComparisons(t *testing.T) {
 	}{{wasm.I64LtS, true}, {wasm.I64LeS, true}, {wasm.I64GtS, false}, {wasm.I64GeS, false},
 		{wasm.I64LtU, true}, {wasm.I64LeU, true}, {wasm.I64GtU, false}, {wasm.I64GeU, false}} {
 		for _, left := range []bool{true, false} {
-			b := NewBuilder()
+			b := NewBuilder(3, false)
 			f := b.Func([]wasm.Type{wasm.I32}, nil)
 			thread := f.Local(wasm.I32)
 			zero := func() { f.I64(0) }
 			bits := func() {
 				f.I32(Source)
-				f.Mem(wasm.I64Load, 0)
+				f.Mem(wasm.I64Load, State)
 				f.I64(3)
 				f.Op(wasm.I64And)
 			}

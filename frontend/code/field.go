@@ -100,7 +100,7 @@ func (x Values) storeBytes(bits, at int) {
 func (x Values) Load(base wasm.Local, d Field) {
 	o := x.ops()
 	x.Get(base)
-	at, shift := d.At()/8, d.Shift%8
+	at, shift := State+d.At()/8, d.Shift%8
 	if a, ok := x.whole(d.Bits, d.Signed); ok && shift == 0 {
 		x.Mem(a, at)
 		return
@@ -112,7 +112,7 @@ func (x Values) Load(base wasm.Local, d Field) {
 			x.Op(o.shrU)
 		}
 	} else {
-		x.Mem(wasm.I64Load, 8*d.Word)
+		x.Mem(wasm.I64Load, State+8*d.Word)
 		if d.Shift > 0 {
 			x.I64(int64(d.Shift))
 			x.Op(wasm.I64ShrU)
@@ -139,7 +139,7 @@ func (x Values) extend() {
 // Store stores a local in a field of the region at an address.
 func (x Values) Store(base wasm.Local, d Field, v wasm.Local) {
 	o := x.ops()
-	at, shift := d.At()/8, d.Shift%8
+	at, shift := State+d.At()/8, d.Shift%8
 	x.Get(base)
 	if _, ok := o.store[d.Bits]; ok && shift == 0 {
 		x.Get(v)
@@ -164,7 +164,7 @@ func (x Values) Store(base wasm.Local, d Field, v wasm.Local) {
 		return
 	}
 	m := int64(uint64(1)<<d.Bits-1) << d.Shift
-	x.Mem(wasm.I64Load, 8*d.Word)
+	x.Mem(wasm.I64Load, State+8*d.Word)
 	x.I64(^m)
 	x.Op(wasm.I64And)
 	x.Get(v)
@@ -173,7 +173,7 @@ func (x Values) Store(base wasm.Local, d Field, v wasm.Local) {
 	x.Op(wasm.I64Shl)
 	x.I64(m)
 	x.Op(wasm.I64And, wasm.I64Or)
-	x.Mem(wasm.I64Store, 8*d.Word)
+	x.Mem(wasm.I64Store, State+8*d.Word)
 }
 
 // Element is a field that is known at run time only: one of a list of fields which have all one
@@ -187,7 +187,13 @@ type Element struct {
 	table  int
 	// plus is added to that if it is not nil.
 	plus *wasm.Local
+	// All fields are in one word, which is word, if single is set.
+	single bool
+	word   int
 }
+
+// Word returns the word of the element, and whether it is known.
+func (e *Element) Word() (word int, ok bool) { return e.word, e.single }
 
 // Plus is an element whose place is so many bits farther, which are in a local of type i32.
 func (e Element) Plus(bits wasm.Local) Element {
@@ -203,6 +209,7 @@ func (x Values) Element(base, k wasm.Local, numbers []int, field func(i int) Fie
 	first := field(numbers[0])
 	e = Element{base: base, k: k, bits: first.Bits, signed: first.Signed}
 	affine := true
+	e.word, e.single = first.Word, true
 	if len(numbers) > 1 {
 		n := numbers[1] - numbers[0]
 		d := field(numbers[1]).At() - first.At()
@@ -216,6 +223,7 @@ func (x Values) Element(base, k wasm.Local, numbers []int, field func(i int) Fie
 			return e, false
 		}
 		affine = affine && f.At() == e.at+i*e.by
+		e.single = e.single && f.Word == e.word
 	}
 	if !affine {
 		e.table = table()
@@ -229,7 +237,8 @@ func (x Values) bytes(e *Element) bool {
 	return ok && e.table == 0 && e.plus == nil && e.at%8 == 0 && e.by%8 == 0
 }
 
-// byteAddress pushes the address of the first byte of an element of whole bytes.
+// byteAddress pushes the address, as that of a state, of the first byte of an element of whole
+// bytes.
 func (x Values) byteAddress(e *Element) {
 	x.Get(e.base)
 	x.Get(e.k)
@@ -244,14 +253,22 @@ func (x Values) byteAddress(e *Element) {
 	}
 }
 
-// wordAddress sets word to the address of the element's word, and shift to its place there.
-func (x Values) wordAddress(e *Element, word, shift wasm.Local) {
+// place pushes where an element is in bits. Only its last six bits count if it is in a single word.
+func (x Values) place(e *Element) {
 	x.Get(e.k)
 	if e.table == 0 {
-		x.I32(int32(e.by))
-		x.Op(wasm.I32Mul)
-		x.I32(int32(e.at))
-		x.Op(wasm.I32Add)
+		if e.by != 1 {
+			x.I32(int32(e.by))
+			x.Op(wasm.I32Mul)
+		}
+		at := e.at
+		if e.single {
+			at &= 63
+		}
+		if at != 0 {
+			x.I32(int32(at))
+			x.Op(wasm.I32Add)
+		}
 	} else {
 		x.I32(2)
 		x.Op(wasm.I32Shl)
@@ -261,7 +278,17 @@ func (x Values) wordAddress(e *Element, word, shift wasm.Local) {
 		x.Get(*e.plus)
 		x.Op(wasm.I32Add)
 	}
-	x.Tee(shift)
+}
+
+// wordAddress returns a local with an address from which the element's word is at an offset, and
+// sets shift to its place there, of which six bits count. word is a local to use.
+func (x Values) wordAddress(e *Element, word, shift wasm.Local) (address wasm.Local, offset int) {
+	x.place(e)
+	x.Set(shift)
+	if e.single {
+		return e.base, State + 8*e.word
+	}
+	x.Get(shift)
 	x.I32(6)
 	x.Op(wasm.I32ShrU)
 	x.I32(3)
@@ -269,10 +296,7 @@ func (x Values) wordAddress(e *Element, word, shift wasm.Local) {
 	x.Get(e.base)
 	x.Op(wasm.I32Add)
 	x.Set(word)
-	x.Get(shift)
-	x.I32(63)
-	x.Op(wasm.I32And)
-	x.Set(shift)
+	return word, State
 }
 
 // LoadElement pushes an element. word and shift are locals of type i32 to use.
@@ -280,33 +304,33 @@ func (x Values) LoadElement(e *Element, word, shift wasm.Local) {
 	if x.bytes(e) {
 		a, _ := x.whole(e.bits, e.signed)
 		x.byteAddress(e)
-		x.Mem(a, 0)
+		x.Mem(a, State)
 		return
 	}
-	x.wordAddress(e, word, shift)
-	x.Get(word)
-	x.Mem(wasm.I64Load, 0)
+	address, offset := x.wordAddress(e, word, shift)
+	x.Get(address)
+	x.Mem(wasm.I64Load, offset)
 	x.Get(shift)
 	x.Op(wasm.I64ExtendI32U, wasm.I64ShrU)
 	x.wrap()
 	x.Narrow(e.bits, e.signed)
 }
 
-// StoreElement stores a local in an element. It sets word to an address within its word; shift
-// is a local to use.
+// StoreElement stores a local in an element. Unless [Element.Word] is known, it sets word to an
+// address within its word, as that of a state; shift is a local to use.
 func (x Values) StoreElement(e *Element, v, word, shift wasm.Local) {
 	if x.bytes(e) {
 		x.byteAddress(e)
 		x.Tee(word)
 		x.Get(v)
-		x.storeBytes(e.bits, 0)
+		x.storeBytes(e.bits, State)
 		return
 	}
-	x.wordAddress(e, word, shift)
+	address, offset := x.wordAddress(e, word, shift)
 	mask := int64(uint64(1)<<e.bits - 1)
-	x.Get(word)
-	x.Get(word)
-	x.Mem(wasm.I64Load, 0)
+	x.Get(address)
+	x.Get(address)
+	x.Mem(wasm.I64Load, offset)
 	x.I64(mask)
 	x.Get(shift)
 	x.Op(wasm.I64ExtendI32U, wasm.I64Shl)
@@ -318,7 +342,7 @@ func (x Values) StoreElement(e *Element, v, word, shift wasm.Local) {
 	x.Op(wasm.I64And)
 	x.Get(shift)
 	x.Op(wasm.I64ExtendI32U, wasm.I64Shl, wasm.I64Or)
-	x.Mem(wasm.I64Store, 0)
+	x.Mem(wasm.I64Store, offset)
 }
 
 // WordBit pushes the bit of the word that an address is in, of the state at another address, as
@@ -359,7 +383,7 @@ func (x Values) MoveFields(base wasm.Local, from, to []Field) {
 	}
 	for _, w := range words {
 		x.Get(base)
-		x.Mem(wasm.I64Load, 8*w)
+		x.Mem(wasm.I64Load, State+8*w)
 		x.Set(old[w])
 	}
 	for _, w := range words {
@@ -385,28 +409,29 @@ func (x Values) MoveFields(base wasm.Local, from, to []Field) {
 			x.I64(int64(masks[m]))
 			x.Op(wasm.I64And, wasm.I64Or)
 		}
-		x.Mem(wasm.I64Store, 8*w)
+		x.Mem(wasm.I64Store, State+8*w)
 	}
 }
 
 // Blocks makes code of n blocks that jump to each other; execution begins with the first, and
 // body has to end each with a jump or a return. WebAssembly only has blocks within blocks. A
 // jump to a block that follows is a branch out of them, and one to another block goes through a
-// table; cyclic reports whether there are any of these.
-func Blocks(f *wasm.Func, n int, cyclic bool, body func(i int, jump func(to int))) {
+// table; again is nil if there are none of these, and else makes code that they go through.
+func Blocks(f *wasm.Func, n int, again func(), body func(i int, jump func(to int))) {
 	var next wasm.Local
-	var again wasm.Label
-	if cyclic {
+	var loop wasm.Label
+	if again != nil {
 		next = f.Local(wasm.I32)
 		f.I32(0)
 		f.Set(next)
-		again = f.Loop()
+		loop = f.Loop()
+		again()
 	}
 	labels := make([]wasm.Label, n)
 	for i := n - 1; i >= 0; i-- {
 		labels[i] = f.Block()
 	}
-	if cyclic {
+	if again != nil {
 		f.Get(next)
 		f.BrTable(labels...)
 	}
@@ -419,10 +444,10 @@ func Blocks(f *wasm.Func, n int, cyclic bool, body func(i int, jump func(to int)
 			}
 			f.I32(int32(to))
 			f.Set(next)
-			f.Br(again)
+			f.Br(loop)
 		})
 	}
-	if cyclic {
+	if again != nil {
 		f.End()
 	}
 }

@@ -37,7 +37,7 @@ const (
 	atMessages = atChoices + 8*maxChoices
 	maxRing    = 256 // values in all slots together
 
-	maxBlocks   = 1 << 10 // of a segment
+	maxBlocks   = 1 << 11 // of a segment
 	maxPasses   = 1 << 12 // of loops in a transition: the machine looks for those without end
 	maxNumbers  = 1 << 14 // locations that an address is one of, to be distinguished
 	maxChannels = 16      // that a reference may be
@@ -50,7 +50,8 @@ func emit(s *System, accesses bool) *code.Program {
 	if s.length(1) > code.MaxWords/2 || s.maxThreads > code.MaxThreads || len(s.slots) == 0 {
 		return nil
 	}
-	e := &emitter{Builder: code.NewBuilder(), sys: s, p: p, rotations: map[int]*wasm.Func{}}
+	e := &emitter{Builder: code.NewBuilder(s.length(s.threads), !s.dynamic), sys: s, p: p,
+		rotations: map[int]*wasm.Func{}}
 	e.Accesses = accesses
 	i32 := func(n int) []wasm.Type { return slices.Repeat([]wasm.Type{wasm.I32}, n) }
 	e.points = e.Sig(i32(3), i32(1)) // thread, offset and shift of its slot: how many outcomes
@@ -96,7 +97,7 @@ func (e *emitter) expand(ends int) *wasm.Func {
 			Count: func() {
 				if s.dynamic {
 					f.Get(state)
-					f.Mem(wasm.I32Load, 8*s.count)
+					f.Mem(wasm.I32Load, code.State+8*s.count)
 				} else {
 					f.I32(int32(s.threads))
 				}
@@ -162,7 +163,7 @@ func (e *emitter) counter(f *wasm.Func, state, slot, shift wasm.Local) {
 	f.Get(state)
 	f.Get(slot)
 	f.Op(wasm.I32Add)
-	f.Mem(wasm.I64Load, 0)
+	f.Mem(wasm.I64Load, code.State)
 	f.Get(shift)
 	f.I32(int32(s.pcShift))
 	f.Op(wasm.I32Add, wasm.I64ExtendI32U, wasm.I64ShrU)
@@ -203,7 +204,8 @@ type fn struct {
 	point int
 	d     *code.Direct
 
-	cur     wasm.Local // the address of the copy of the state
+	source  wasm.Local // the address of the state
+	cur     wasm.Local // of its copy
 	at      wasm.Local // of the slot there
 	shift   wasm.Local // of the slot, as i64; unused if there is none
 	own     wasm.Local // the bit of the slot's first word among those that have changed
@@ -240,14 +242,17 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	}
 	x := &fn{Values: code.Values{Func: f, Type: wasm.I64}, e: e, pt: pt, point: number,
 		regs: map[int32]wasm.Local{}, rings: map[int]bool{}}
-	for _, l := range []*wasm.Local{&x.cur, &x.at, &x.count, &x.alt, &x.rest, &x.choices, &x.note,
-		&x.passes} {
+	for _, l := range []*wasm.Local{&x.source, &x.cur, &x.at, &x.count, &x.alt, &x.rest,
+		&x.choices, &x.note, &x.passes} {
 		*l = f.Local(wasm.I32)
 	}
 	for _, l := range []*wasm.Local{&x.shift, &x.own, &x.changed, &x.weight} {
 		*l = f.Local(wasm.I64)
 	}
-	x.d = e.Direct(f)
+	x.GetGlobal(e.Cur)
+	x.Set(x.source)
+	e.Within(f, x.source)
+	x.d = e.Direct(f, x.source)
 	if x.packed() {
 		x.Get(slotShift)
 		x.Op(wasm.I64ExtendI32U)
@@ -263,8 +268,9 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 		x.Set(x.passes)
 	}
 	x.trouble = f.Block()
-	again := f.Loop()
+	var again wasm.Label
 	if pt.Choice {
+		again = f.Loop()
 		e.Crowded(f)
 		x.BrIf(x.trouble)
 		x.Get(x.alt)
@@ -281,13 +287,21 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	x.Get(slotAt)
 	x.Op(wasm.I32Add)
 	x.Set(x.at)
+	e.Within(f, x.at)
 	x.I64(0)
 	x.Set(x.changed)
 	x.begin()
 	x.loads()
 	x.over = f.Block()
 	x.blocked = f.Block()
-	code.Blocks(f, len(blocks), cyclic, func(i int, jump func(to int)) {
+	var loop func()
+	if cyclic {
+		loop = func() {
+			e.Within(f, x.cur)
+			e.Within(f, x.at)
+		}
+	}
+	code.Blocks(f, len(blocks), loop, func(i int, jump func(to int)) {
 		x.block(blocks, i, jump)
 	})
 	f.End()
@@ -295,7 +309,7 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 		e.Looked(f)
 	}
 	if pt.Thread.Observer { // it has looked, and the invariant holds
-		e.Tell(f, func() { x.I32(int32(number)) })
+		e.Tell(f, int32(number))
 	} else if !sabotage.Is("code/blocked") {
 		x.Get(x.note)
 		x.SetGlobal(e.Note)
@@ -306,8 +320,8 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 		x.Call(e.followingAlt())
 		x.Tee(x.alt)
 		x.BrIf(again)
+		f.End()
 	}
-	f.End()
 	x.Get(x.count)
 	x.Op(wasm.Return)
 	f.End()
@@ -467,7 +481,7 @@ func (x *fn) flush() {
 // took notes a jump that is taken.
 func (x *fn) took(counter int32) {
 	if !sabotage.Is("code/note") {
-		x.e.Tell(x.Func, func() { x.I32(counter) })
+		x.e.Tell(x.Func, counter)
 	}
 }
 
@@ -559,7 +573,7 @@ func (x *fn) pass(back bool) {
 	x.Tee(x.passes)
 	x.Op(wasm.I32Eqz)
 	x.BrIf(x.trouble)
-	x.e.Crowded(x.Func)
+	x.e.Noted(x.Func)
 	x.BrIf(x.trouble)
 }
 
@@ -628,7 +642,7 @@ func (x *fn) loadSlot(d code.Field) {
 		return
 	}
 	x.Get(x.at)
-	x.Mem(wasm.I64Load, 0)
+	x.Mem(wasm.I64Load, code.State)
 	x.Get(x.shift)
 	if d.Shift > 0 {
 		x.I64(int64(d.Shift))
@@ -644,16 +658,16 @@ func (x *fn) storeSlot(word int, mask uint64, v wasm.Local) {
 	x.Get(x.at)
 	if !x.packed() {
 		x.Get(x.at)
-		x.Mem(wasm.I64Load, 8*word)
+		x.Mem(wasm.I64Load, code.State+8*word)
 		x.I64(int64(^mask))
 		x.Op(wasm.I64And)
 		x.Get(v)
 		x.Op(wasm.I64Or)
-		x.Mem(wasm.I64Store, 8*word)
+		x.Mem(wasm.I64Store, code.State+8*word)
 		return
 	}
 	x.Get(x.at)
-	x.Mem(wasm.I64Load, 0)
+	x.Mem(wasm.I64Load, code.State)
 	x.I64(int64(mask))
 	x.Get(x.shift)
 	x.Op(wasm.I64Shl)
@@ -662,7 +676,7 @@ func (x *fn) storeSlot(word int, mask uint64, v wasm.Local) {
 	x.Get(v)
 	x.Get(x.shift)
 	x.Op(wasm.I64Shl, wasm.I64Or)
-	x.Mem(wasm.I64Store, 0)
+	x.Mem(wasm.I64Store, code.State)
 }
 
 // exit ends an outcome before a point.
@@ -1209,13 +1223,26 @@ func (x *fn) loadElement(e *code.Element) {
 	x.done(w, s)
 }
 
-func (x *fn) storeElement(e *code.Element, v wasm.Local) {
+// storeElement stores a local in an element, of the thread's slot if it is local.
+func (x *fn) storeElement(e *code.Element, v wasm.Local, local bool) {
 	w, s := x.temp(), x.temp()
 	x.StoreElement(e, v, w, s)
-	x.Get(x.changed)
-	x.WordBit(w, x.cur)
-	x.Op(wasm.I64Or)
-	x.Set(x.changed)
+	word, known := e.Word()
+	switch {
+	case known && local:
+		x.Get(x.changed)
+		x.Get(x.own)
+		x.I64(int64(word))
+		x.Op(wasm.I64Shl, wasm.I64Or)
+		x.Set(x.changed)
+	case known:
+		x.writes(word)
+	default:
+		x.Get(x.changed)
+		x.WordBit(w, x.cur)
+		x.Op(wasm.I64Or)
+		x.Set(x.changed)
+	}
 	x.done(w, s)
 }
 
@@ -1230,9 +1257,7 @@ func (x *fn) put(l loc, v wasm.Local) {
 	if l.certain {
 		d := x.e.location(l.n)
 		x.Store(x.cur, d, v)
-		if d.Word < 64 && !sabotage.Is("code/changed") {
-			x.words |= 1 << d.Word
-		}
+		x.writes(d.Word)
 		return
 	}
 	k := x.temp()
@@ -1240,7 +1265,7 @@ func (x *fn) put(l loc, v wasm.Local) {
 	x.Set(k)
 	if l.numbers != nil {
 		if e, ok := x.Element(x.cur, k, l.numbers, x.e.location, x.e.locTable); ok {
-			x.storeElement(&e, v)
+			x.storeElement(&e, v, false)
 			x.done(k)
 			return
 		}
@@ -1259,6 +1284,13 @@ func (x *fn) put(l loc, v wasm.Local) {
 	x.Op(wasm.I32ShrU, wasm.I64ExtendI32U, wasm.I64Shl, wasm.I64Or)
 	x.Set(x.changed)
 	x.done(k)
+}
+
+// writes notes that the block writes a word.
+func (x *fn) writes(word int) {
+	if word < 64 && !sabotage.Is("code/changed") {
+		x.words |= 1 << word
+	}
 }
 
 // kindTable returns the address of the table of the locations: the place in bits, then 7 bits: 64
@@ -1320,7 +1352,7 @@ func (e *emitter) loader() *wasm.Func {
 	e.kind(f, kind, word, shift, up)
 	v := f.Local(wasm.I64)
 	f.Get(word)
-	f.Mem(wasm.I64Load, 0)
+	f.Mem(wasm.I64Load, code.State)
 	f.Get(shift)
 	f.Op(wasm.I64ShrU)
 	f.Get(up)
@@ -1357,7 +1389,7 @@ func (e *emitter) storer() *wasm.Func {
 	f.Set(mask)
 	f.Get(word)
 	f.Get(word)
-	f.Mem(wasm.I64Load, 0)
+	f.Mem(wasm.I64Load, code.State)
 	f.Get(mask)
 	f.I64(-1)
 	f.Op(wasm.I64Xor, wasm.I64And)
@@ -1366,7 +1398,7 @@ func (e *emitter) storer() *wasm.Func {
 	f.Op(wasm.I64Shl)
 	f.Get(mask)
 	f.Op(wasm.I64And, wasm.I64Or)
-	f.Mem(wasm.I64Store, 0)
+	f.Mem(wasm.I64Store, code.State)
 	return f
 }
 
@@ -1463,7 +1495,7 @@ func (x *fn) storeLocal(in *compile.Instr) {
 		x.I64(int64(d.Word))
 		x.Op(wasm.I64Shl, wasm.I64Or)
 		x.Set(x.changed)
-	}, func(e *code.Element) { x.storeElement(e, x.held(in.B, t)) })
+	}, func(e *code.Element) { x.storeElement(e, x.held(in.B, t), true) })
 	x.done64(t)
 }
 
@@ -1882,7 +1914,7 @@ func (x *fn) storeOf(c *compile.Chan, slot wasm.Local, leaf int, v wasm.Local) {
 	}
 	k, e := x.slotOf(c, slot, leaf)
 	x.touchAt(k, code.Flags(true, 0, 0))
-	x.storeElement(&e, v)
+	x.storeElement(&e, v, false)
 	x.done(k)
 }
 
@@ -2212,7 +2244,7 @@ func (e *emitter) rotation(r int) *wasm.Func {
 			x.I32(int32(atMessages))
 			x.Mem(wasm.I64Load, 8*(c*size+leaf))
 			x.Set(v)
-			x.storeElement(&el, v)
+			x.storeElement(&el, v, false)
 		}
 	}
 	x.End()

@@ -74,9 +74,9 @@ func emit(s *System, accesses bool) *code.Program {
 		return nil
 	}
 	e := &emitter{
-		Builder: code.NewBuilder(), sys: s, edges: map[*edge]int32{}, accept: map[*edge]int32{},
-		inits: map[*proctype]*wasm.Func{},
-		left:  map[*state]bool{}, tables: map[*scalar]int{},
+		Builder: code.NewBuilder(len(s.initial[0]), false), sys: s, edges: map[*edge]int32{},
+		accept: map[*edge]int32{}, inits: map[*proctype]*wasm.Func{},
+		left: map[*state]bool{}, tables: map[*scalar]int{},
 		readies: map[*proctype]int{},
 	}
 	e.Accesses = accesses
@@ -218,6 +218,8 @@ func (e *emitter) function(f *wasm.Func, p *proctype, failed int32, body func(x 
 	}()
 	x := &fn{Values: code.Values{Func: f, Type: wasm.I32}, e: e, p: p}
 	x.others = f.Local(wasm.I64)
+	e.Within(f, cur)
+	e.Within(f, fb)
 	x.trouble = f.Block()
 	body(x)
 	f.End()
@@ -307,10 +309,15 @@ func (x *fn) loadElement(d *code.Element) {
 	x.done(word, shift)
 }
 
-// storeElement stores a local in an element.
-func (x *fn) storeElement(d *code.Element, v wasm.Local) {
+// storeElement stores a local in an element of the region at an address.
+func (x *fn) storeElement(base wasm.Local, d *code.Element, v wasm.Local) {
 	word, shift := x.temp(), x.temp()
 	x.StoreElement(d, v, word, shift)
+	if w, ok := d.Word(); ok {
+		x.wrote(base, int32(w))
+		x.done(word, shift)
+		return
+	}
 	x.dynamic = true
 	x.Get(x.others)
 	x.WordBit(word, cur)
@@ -419,7 +426,7 @@ func (x *fn) at(pl *program.Place, base wasm.Local, list []scalar) where {
 		return where{constant: true, base: base, l: &list[k], shared: shared, n: k}
 	}
 	k, numbers := x.index(pl)
-	return where{d: x.element(base, list, k, numbers), k: k, shared: shared, n: pl.Base}
+	return where{base: base, d: x.element(base, list, k, numbers), k: k, shared: shared, n: pl.Base}
 }
 
 // place finds a place of the globals or of the process.
@@ -451,7 +458,7 @@ func (x *fn) write(w where, v wasm.Local) {
 		x.store(w.base, w.l, v)
 		return
 	}
-	x.storeElement(&w.d, v)
+	x.storeElement(w.base, &w.d, v)
 	x.done(w.k)
 }
 
@@ -524,7 +531,7 @@ func (x *fn) expr(y program.Expr) {
 				id = y.State.ID
 			}
 			x.Get(at)
-			x.Mem(wasm.I32Load16U, pcShift/8)
+			x.Mem(wasm.I32Load16U, code.State+pcShift/8)
 			x.I32(int32(id))
 			x.Op(wasm.I32Eq)
 		})
@@ -543,11 +550,11 @@ func (x *fn) expr(y program.Expr) {
 		case "_nr_pr":
 			x.touch(x.e.sys.locProcesses(), readFlags)
 			x.Get(cur)
-			x.Mem(wasm.I32Load8U, nprocShift/8)
+			x.Mem(wasm.I32Load8U, code.State+nprocShift/8)
 			x.addConst(int(x.e.sys.claims))
 		case "_last":
 			x.Get(cur)
-			x.Mem(wasm.I32Load8U, lastShift/8)
+			x.Mem(wasm.I32Load8U, code.State+lastShift/8)
 		default:
 			panic(beyond{})
 		}
@@ -641,7 +648,7 @@ func (x *fn) remote(p *program.Proc, pid program.Expr, exists func(who wasm.Loca
 	x.expr(pid)
 	x.Tee(u)
 	x.Get(cur)
-	x.Mem(wasm.I32Load8U, nprocShift/8)
+	x.Mem(wasm.I32Load8U, code.State+nprocShift/8)
 	x.Op(wasm.I32LtU)
 	x.IfValue(wasm.I32)
 	if !sabotage.Is("code/remote") {
@@ -651,7 +658,7 @@ func (x *fn) remote(p *program.Proc, pid program.Expr, exists func(who wasm.Loca
 	x.Get(u)
 	x.Call(x.e.base)
 	x.Tee(at)
-	x.Mem(wasm.I32Load8U, procShift/8)
+	x.Mem(wasm.I32Load8U, code.State+procShift/8)
 	x.I32(int32(p.Index))
 	x.Op(wasm.I32Eq)
 	x.IfValue(wasm.I32)
@@ -817,7 +824,10 @@ func (x *fn) match(c *channel, args []program.RecvArg, random bool, slot wasm.Lo
 	x.I32(0)
 	x.Set(slot)
 	found := x.Block()
-	next := x.Loop()
+	var next wasm.Label
+	if random {
+		next = x.Loop()
+	}
 	none := x.Block()
 	x.Get(slot)
 	x.Get(n)
@@ -857,7 +867,9 @@ func (x *fn) match(c *channel, args []program.RecvArg, random bool, slot wasm.Lo
 	x.End()
 	x.I32(-1)
 	x.Set(slot)
-	x.End() // next
+	if random {
+		x.End() // next
+	}
 	x.End()
 	x.done(n, k)
 }
@@ -870,7 +882,7 @@ func (x *fn) move(c *channel, to, from wasm.Local) {
 		x.loadElement(&d)
 		x.Set(v)
 		d = x.message(c, f, to, k)
-		x.storeElement(&d, v)
+		x.storeElement(cur, &d, v)
 	}
 	x.done(k, v)
 }
@@ -970,7 +982,7 @@ func (e *emitter) emitGather(f *wasm.Func, p *proctype, s *state) {
 			x.touch(x.e.sys.locProcesses(), readFlags)
 			x.Get(self)
 			x.Get(cur)
-			x.Mem(wasm.I32Load8U, nprocShift/8)
+			x.Mem(wasm.I32Load8U, code.State+nprocShift/8)
 			x.I32(1)
 			x.Op(wasm.I32Sub, wasm.I32Eq)
 			x.If()
@@ -1254,10 +1266,10 @@ func (x *fn) arrive(y *edge) {
 	x.leaves(y)
 	x.Get(fb)
 	x.I32(y.to)
-	x.Mem(wasm.I32Store16, pcShift/8)
+	x.Mem(wasm.I32Store16, code.State+pcShift/8)
 	x.wrote(fb, 0)
 	if !sabotage.Is("code/note") {
-		x.e.Tell(x.Func, func() { x.I32(x.p.first + y.to) })
+		x.e.Tell(x.Func, x.p.first+y.to)
 	}
 	for i := range y.dead {
 		if sabotage.Is("code/dead") {
@@ -1299,7 +1311,7 @@ func (x *fn) execute(y *edge) {
 		})
 		x.Get(cur)
 		x.Get(self)
-		x.Mem(wasm.I32Store8, nprocShift/8)
+		x.Mem(wasm.I32Store8, code.State+nprocShift/8)
 		x.last(self)
 		x.I32(stepDone)
 		x.Op(wasm.Return)
@@ -1321,9 +1333,9 @@ func (x *fn) execute(y *edge) {
 			x.leaves(y)
 			x.Get(fb)
 			x.I32(y.to)
-			x.Mem(wasm.I32Store16, pcShift/8)
+			x.Mem(wasm.I32Store16, code.State+pcShift/8)
 			x.wrote(fb, 0)
-			x.e.Tell(x.Func, func() { x.I32(x.p.first + y.to) })
+			x.e.Tell(x.Func, x.p.first+y.to)
 			x.Get(cur)
 			x.Get(who)
 			x.Get(cur)
@@ -1359,7 +1371,7 @@ func (x *fn) last(who wasm.Local) {
 	if x.e.sys.prog.UsesLast {
 		x.Get(cur)
 		x.Get(who)
-		x.Mem(wasm.I32Store8, lastShift/8)
+		x.Mem(wasm.I32Store8, code.State+lastShift/8)
 		x.wrote(cur, 0)
 	}
 }
@@ -1506,7 +1518,7 @@ func (x *fn) send(c *channel, y *edge) {
 	}
 	for f := range vals {
 		d := x.message(c, f, slot, k)
-		x.storeElement(&d, vals[f])
+		x.storeElement(cur, &d, vals[f])
 	}
 	x.Get(n)
 	x.I32(1)
@@ -1564,7 +1576,7 @@ func (x *fn) receive(c *channel, y *edge) {
 		x.Set(zero)
 		for f := range c.Fields {
 			d := x.message(c, f, n, k)
-			x.storeElement(&d, zero)
+			x.storeElement(cur, &d, zero)
 		}
 		x.done(zero)
 		x.store(cur, &c.scalars[0], n)
@@ -1580,35 +1592,19 @@ func (x *fn) receive(c *channel, y *edge) {
 
 // dstep is Machine.dstep.
 func (x *fn) dstep(y *edge) {
-	// The states in which it can be.
-	inner := map[*state]int{}
-	var list []*state
-	var visit func(s *state)
-	visit = func(s *state) {
-		if s == nil {
-			return
-		}
-		if _, ok := inner[s]; ok {
-			return
-		}
-		inner[s] = len(list)
-		list = append(list, s)
-		visit(s.fall)
-		for _, f := range s.edges {
-			if f.kind == program.DStep {
-				panic(beyond{})
-			}
-			if !f.leaves {
-				visit(&x.p.states[f.to])
-			}
+	list, inner, cyclic := x.within(y.inner)
+	steps := x.temp()
+	var again func()
+	if cyclic {
+		x.I32(code.ListBytes) // a d_step that takes longer is the machine's
+		x.Set(steps)
+		again = func() {
+			x.e.Within(x.Func, cur)
+			x.e.Within(x.Func, fb)
 		}
 	}
-	visit(y.inner)
-	steps := x.temp()
-	x.I32(code.ListBytes) // a d_step that takes longer is the machine's
-	x.Set(steps)
 	over := x.Block()
-	code.Blocks(x.Func, len(list), true, func(i int, jump func(to int)) {
+	code.Blocks(x.Func, len(list), again, func(i int, jump func(to int)) {
 		proceed := func(to *state) {
 			if inner[to] <= i {
 				x.Get(steps)
@@ -1650,6 +1646,41 @@ func (x *fn) dstep(y *edge) {
 	x.done(steps)
 }
 
+// within returns the states of a d_step from one on, in an order in which all edges lead to later
+// ones but those of loops, and their places in it. cyclic tells whether there are loops.
+func (x *fn) within(from *state) (list []*state, places map[*state]int, cyclic bool) {
+	open, done := map[*state]bool{}, map[*state]bool{}
+	var visit func(s *state)
+	visit = func(s *state) {
+		if s == nil || done[s] {
+			return
+		}
+		if open[s] {
+			cyclic = true
+			return
+		}
+		open[s] = true
+		visit(s.fall)
+		for _, f := range slices.Backward(s.edges) {
+			if f.kind == program.DStep {
+				panic(beyond{})
+			}
+			if !f.leaves {
+				visit(&x.p.states[f.to])
+			}
+		}
+		open[s], done[s] = false, true
+		list = append(list, s)
+	}
+	visit(from)
+	slices.Reverse(list)
+	places = map[*state]int{}
+	for i, s := range list {
+		places[s] = i
+	}
+	return list, places, cyclic
+}
+
 // emitBase makes the function that finds a process.
 func (e *emitter) emitBase() *wasm.Func {
 	f := e.Func([]wasm.Type{wasm.I32, wasm.I32}, []wasm.Type{wasm.I32})
@@ -1680,7 +1711,7 @@ func (e *emitter) emitBase() *wasm.Func {
 func (e *emitter) step(f *wasm.Func, at wasm.Local) {
 	f.Get(at)
 	f.Get(at)
-	f.Mem(wasm.I32Load8U, procShift/8)
+	f.Mem(wasm.I32Load8U, code.State+procShift/8)
 	f.I32(2)
 	f.Op(wasm.I32Shl)
 	f.Mem(wasm.I32Load, e.words)
@@ -1691,12 +1722,12 @@ func (e *emitter) step(f *wasm.Func, at wasm.Local) {
 // controlState pushes the number among all of the control state of the process at an address.
 func (e *emitter) controlState(f *wasm.Func, at wasm.Local) {
 	f.Get(at)
-	f.Mem(wasm.I32Load8U, procShift/8)
+	f.Mem(wasm.I32Load8U, code.State+procShift/8)
 	f.I32(2)
 	f.Op(wasm.I32Shl)
 	f.Mem(wasm.I32Load, e.first)
 	f.Get(at)
-	f.Mem(wasm.I32Load16U, pcShift/8)
+	f.Mem(wasm.I32Load16U, code.State+pcShift/8)
 	f.Op(wasm.I32Add)
 }
 
@@ -1709,7 +1740,7 @@ func (e *emitter) emitMeet() *wasm.Func {
 		wasm.Local(4)
 	u, at, n := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
 	f.Get(state)
-	f.Mem(wasm.I32Load8U, nprocShift/8)
+	f.Mem(wasm.I32Load8U, code.State+nprocShift/8)
 	f.Set(n)
 	f.Get(state)
 	f.I32(int32(8 * e.sys.globals.words))
@@ -1773,9 +1804,7 @@ func (e *emitter) emitBranch(chain *wasm.Func) {
 	f.Get(count)
 	f.Op(wasm.I32GeS)
 	f.BrIf(done)
-	f.Get(state)
-	e.Words(f, state)
-	f.Call(e.Open)
+	e.Open(f, state)
 	f.Tee(to)
 	f.Op(wasm.I32Eqz)
 	f.BrIf(trouble)
@@ -1981,7 +2010,7 @@ func (e *emitter) emitExpand() *wasm.Func {
 		return code.Threads{
 			Count: func() {
 				f.Get(state)
-				f.Mem(wasm.I32Load8U, nprocShift/8)
+				f.Mem(wasm.I32Load8U, code.State+nprocShift/8)
 			},
 			First: func() {
 				f.I32(int32(code.Source + 8*e.sys.globals.words))
@@ -1995,7 +2024,7 @@ func (e *emitter) emitExpand() *wasm.Func {
 				e.begin(f, t)
 				f.Get(t)
 				f.Get(state)
-				f.Mem(wasm.I32Load8U, nprocShift/8)
+				f.Mem(wasm.I32Load8U, code.State+nprocShift/8)
 				f.Op(wasm.I32LtU)
 				f.IfValue(wasm.I32)
 				f.Get(at)
@@ -2093,7 +2122,7 @@ func (x *fn) create(y *program.Run) {
 	}
 	pid, at := x.temp(), x.temp()
 	x.Get(cur)
-	x.Mem(wasm.I32Load8U, nprocShift/8)
+	x.Mem(wasm.I32Load8U, code.State+nprocShift/8)
 	x.Tee(pid)
 	x.I32(program.MaxProcesses)
 	x.Op(wasm.I32GeS)
@@ -2101,14 +2130,14 @@ func (x *fn) create(y *program.Run) {
 	e.Grow(x.Func, cur, p.lay.words, at, x.trouble)
 	x.Get(at)
 	x.I64(int64(p.Index) | int64(p.Start)<<pcShift | 1<<prioShift)
-	x.Mem(wasm.I64Store, 0)
+	x.Mem(wasm.I64Store, code.State)
 	x.Get(cur)
 	x.Get(pid)
 	x.I32(1)
 	x.Op(wasm.I32Add)
-	x.Mem(wasm.I32Store8, nprocShift/8)
+	x.Mem(wasm.I32Store8, code.State+nprocShift/8)
 	x.wrote(cur, 0)
-	e.Tell(x.Func, func() { x.I32(p.first + int32(p.Start)) })
+	e.Tell(x.Func, p.first+int32(p.Start))
 	for i, v := range args {
 		x.store(at, &p.lay.scalars[i], v)
 	}
@@ -2220,10 +2249,10 @@ func (x *fn) direct(s *state) {
 		x.I32(0)
 		x.Op(wasm.Return)
 	})
-	d := e.Direct(x.Func)
 	source, sourceFB, count := x.Local(wasm.I32), x.Local(wasm.I32), x.Local(wasm.I32)
 	x.Get(cur)
 	x.Set(source)
+	d := e.Direct(x.Func, source)
 	x.Get(fb)
 	x.Set(sourceFB)
 	take := func(y *edge) {
@@ -2234,6 +2263,7 @@ func (x *fn) direct(s *state) {
 		x.Get(cur)
 		x.Op(wasm.I32Add)
 		x.Set(fb)
+		e.Within(x.Func, fb)
 		x.mine, x.global, x.dynamic = 0, 0, false
 		x.I64(0)
 		x.Set(x.others)
@@ -2242,7 +2272,7 @@ func (x *fn) direct(s *state) {
 		x.leaves(y)
 		x.Get(fb)
 		x.I32(y.to)
-		x.Mem(wasm.I32Store16, pcShift/8)
+		x.Mem(wasm.I32Store16, code.State+pcShift/8)
 		x.wrote(fb, 0)
 		for i := range y.dead {
 			x.storeConst(fb, &y.dead[i], 0)

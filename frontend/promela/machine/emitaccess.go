@@ -147,7 +147,7 @@ func (x *fn) leaves(y *edge) {
 		return
 	}
 	x.Get(fb)
-	x.Mem(wasm.I32Load16U, pcShift/8)
+	x.Mem(wasm.I32Load16U, code.State+pcShift/8)
 	x.I32(2)
 	x.Op(wasm.I32Shl)
 	x.Mem(wasm.I32Load, x.e.readyTable(x.p))
