@@ -90,6 +90,11 @@ func (r *run) alone(
 // begin stores and queues the initial states of this process.
 func (r *run) begin() error {
 	w := r.workers[0]
+	for _, s := range r.o.Covered {
+		if _, what, err := w.to.Initial(s); what == isFull {
+			return r.full(err)
+		}
+	}
 	b := r.ws.Get(0)
 	var full error
 	for _, s := range r.sys.Initial() {

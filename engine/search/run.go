@@ -25,6 +25,11 @@ type Options struct {
 	// Learning, if not nil, combines what the ranks of a search have learned besides its states.
 	// A search in one process does not call it.
 	Learning Learning
+	// Covered are states that count as covered and expanded already.
+	Covered []system.State
+	// Unproven leaves the traces of violations as they were rebuilt: they lead to the states in
+	// which an expander has found them, and the caller knows what that means.
+	Unproven bool
 
 	sizes Sizes
 }

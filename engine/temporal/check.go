@@ -389,7 +389,7 @@ func (c *checker) check() error {
 		if err := c.findFault(s); err != nil {
 			return err
 		}
-		if s.lasso != nil || s.strong != nil {
+		if s.violated() {
 			c.r.Counterexample, err = c.counterexample(s, p.parts)
 			c.r.Verdict, c.r.Reason = engine.Violated, ""
 			return err
@@ -416,19 +416,22 @@ func (c *checker) savedPass(passes int) (*saved, error) {
 	return from, nil
 }
 
+func (c *checker) storeOptions() statestore.Options {
+	return statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers,
+		MaxBytes: c.watch.Memory().ForStores()}
+}
+
 // openStore makes the store, or restores that of a checkpoint, if there is one. over says that
 // the initial states already decide.
 func (c *checker) openStore(from *saved) (over bool, err error) {
-	so := statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers,
-		MaxBytes: c.watch.Memory().ForStores()}
 	if from == nil {
 		c.mark = checkpoint.Mark{} // that of another store says nothing about this one
-		if c.store, err = statestore.New(so); err != nil {
+		if c.store, err = statestore.New(c.storeOptions()); err != nil {
 			return false, err
 		}
 		return c.initialStates()
 	}
-	c.store, c.mark, err = checkpoint.RestoreStore(c.keeping.c.From, so)
+	c.store, c.mark, err = checkpoint.RestoreStore(c.keeping.c.From, c.storeOptions())
 	if errors.Is(err, statestore.ErrFull) {
 		return false, errNoRoom
 	}
@@ -453,7 +456,7 @@ func (c *checker) threads() int {
 // more than it allows for. It returns the exploration, nil if there is none, and the number of
 // threads.
 func (c *checker) pass(p pass, i, least, threads int) (*exploration, int, error) {
-	for {
+	for may := true; ; {
 		var from *saved
 		if c.keeping != nil {
 			from = c.keeping.from
@@ -472,9 +475,16 @@ func (c *checker) pass(p pass, i, least, threads int) (*exploration, int, error)
 			}
 			c.keeping.from = nil
 		}
-		s.least = least
+		s.least, s.broad = least, may && c.mayReach(s)
 		c.current.Store(s)
-		if err = c.explore(s, i); !errors.Is(err, errThreads) {
+		err = c.explore(s, i)
+		if errors.Is(err, errBroad) {
+			if s, err = c.reach(s, p, workers); errors.Is(err, errBack) {
+				may = false
+				continue
+			}
+		}
+		if !errors.Is(err, errThreads) {
 			return s, threads, err
 		}
 		threads = moreThreads(threads)

@@ -58,6 +58,10 @@ type worker struct {
 	frozen   *segment // the way to the vertex below frozenAt on the stack
 	frozenAt int
 
+	// Of a search that the driver of the full search may take over: the states that have been
+	// expanded, and the ends of their transitions.
+	closed, ends []statestore.Ref
+
 	pinks pile[packed] // R: the vertices of the red search at hand, with several workers
 	next  []vertex
 	refs  []statestore.Ref
@@ -196,6 +200,9 @@ func (w *worker) successors(v vertex) bool {
 		w.refuse(err)
 		return false
 	}
+	if w.s.broad {
+		w.ends = append(w.ends, w.refs...)
+	}
 	for _, ref := range w.refs {
 		w.s.colors.fetch(ref)
 	}
@@ -315,6 +322,9 @@ func (w *worker) expand() bool {
 		return false
 	}
 	w.opening = false
+	if w.s.broad && v.at == uint32(w.s.a.Init) {
+		w.closed = append(w.closed, v.ref)
+	}
 	return true
 }
 

@@ -52,6 +52,9 @@ func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Countere
 		e = s.nearby()
 	}
 	if e == nil {
+		e = s.led
+	}
+	if e == nil {
 		e, _ = s.induced(s.lasso).short()
 	}
 	if e == nil {

@@ -176,12 +176,29 @@
 // states in which q holds for the first time. A claimed state whose ample set must be decided is
 // expanded nevertheless, because it may belong to other vertices.
 //
+// # Reachability
+//
+// For formulas such as [] p and !p W q, the automaton waits in its first state for something bad,
+// and accepts whatever follows. Then the formula is violated if and only if a bad state can be
+// reached through states in which the automaton can wait, and the order of the search does not
+// matter. So once ample sets have turned out to be rare (without a reduction, after a thousand
+// states), the driver of the full search (package search) goes on: it begins many insertions
+// before it completes them, remembers steps, and needs no colors (reach.go). Those states that
+// have been expanded count as covered for it, and the others that have been met are its initial
+// states. So the graph is the same: states that were expanded before keep their transitions, all
+// others have all of theirs, and a cycle of proper ample sets only, which C3 excludes, would have
+// been there before. A bad state ends the search. The path to it leads from an initial state
+// through expanded ones, which a breadth-first search finds, and from there along the driver's
+// parents. It goes on in any way until a state repeats. Of a failed assertion or an undefined
+// proposition, a new search without the driver tells. With fairness, checkpoints, -validate and
+// invariants, the driver does not take over.
+//
 // # Random walks
 //
 // A depth-first search that takes a wrong turn early may see everything else before it finds a
-// cycle that is near. So one transition in 33 belongs to random walks through the product
-// (walk.go), once a search has executed some thousands. They mark nothing, so neither the
-// coverage nor the proof depends on them. With fairness there are none.
+// cycle that is near. So one transition in 33, and later one in 129, belongs to random walks
+// through the product (walk.go), once a search has executed some thousands. They mark nothing, so
+// neither the coverage nor the proof depends on them. With fairness there are none.
 //
 // # Short lassos
 //

@@ -103,6 +103,7 @@ type exploration struct {
 	atLimit atomic.Bool // of states
 
 	plain atomic.Bool // ample sets are no longer sought: there are too few
+	broad bool        // the driver of the full search takes over then, or after some states
 
 	slots chan struct{} // one for each worker that may work; nil: all may
 	pinks bool          // vertices can be pink
@@ -115,6 +116,8 @@ type exploration struct {
 	lasso  *lasso
 	whole  *whole     // what a search for strong fairness builds instead
 	strong *execution // and finds
+	led    *execution // what the driver of the full search finds
+	beside uint64     // bytes of its store
 	fault  *fault
 }
 
@@ -298,7 +301,7 @@ func (s *exploration) early(v vertex) bool {
 
 // bytes returns the memory that the search holds.
 func (s *exploration) bytes() uint64 {
-	return s.store.Bytes() + s.colors.bytes() + uint64(s.stacks.Load())
+	return s.store.Bytes() + s.colors.bytes() + uint64(s.stacks.Load()) + s.beside
 }
 
 // move is an enabled transition from the state being expanded.
@@ -572,7 +575,10 @@ func (x *expander) decide(path func() []statestore.Ref) (ample uint32, err error
 		return ampleFull, nil
 	}
 	c := x.choose(n)
-	if x.trial.told(c != nil) {
+	over := x.trial.told(c != nil)
+	if s.broad && x.trial.rare > 0 {
+		s.fail(errBroad)
+	} else if over {
 		s.plain.Store(true)
 	}
 	if c == nil {
@@ -773,6 +779,26 @@ func (x *expander) take(e *entry) {
 	x.mine, x.undecided, x.taken = mine, mine, true
 }
 
+// another counts a state that has been claimed. It returns false if the search must stop.
+func (s *exploration) another() bool {
+	n := s.count.Add(1)
+	if limit := s.o.MaxStates; limit > 0 && uint64(n) > limit {
+		s.atLimit.Store(true)
+		s.fail(&engine.Stop{Reason: fmt.Sprintf("limit of %d states", limit)})
+		return false
+	}
+	if s.broad && s.reduction == None && int(n) > pace.window {
+		s.fail(errBroad)
+		return false
+	}
+	return true
+}
+
+// violated reports whether the search has found an execution that the automaton accepts.
+func (s *exploration) violated() bool {
+	return s.lasso != nil || s.strong != nil || s.led != nil
+}
+
 // claim expands a program state: the first worker that reaches it decides which of its
 // transitions belong to the graph, and all others use the same. It leaves the transitions in
 // x.moves and the letter in x.letter. Transitions that the automaton cannot follow from the
@@ -787,13 +813,8 @@ func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
 	}
 	x.taken = false
 	mine, ample, seek := x.mine, x.ample, x.seek
-	if mine {
-		n := s.count.Add(1)
-		if limit := s.o.MaxStates; limit > 0 && uint64(n) > limit {
-			s.atLimit.Store(true)
-			s.fail(&engine.Stop{Reason: fmt.Sprintf("limit of %d states", limit)})
-			return false
-		}
+	if mine && !s.another() {
+		return false
 	}
 	for !mine && ample == ampleNone {
 		// Another worker is deciding.

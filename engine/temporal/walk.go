@@ -18,9 +18,9 @@ import (
 // there are none with it.
 
 const (
-	// walkShare is the number of transitions per step of a walk, once a worker walks. Small
-	// searches have no walks.
-	walkShare = 32
+	// walkShare is the number of transitions per step of a walk, once a worker walks, and
+	// lateShare after lateTurns turns. Small searches have no walks.
+	walkShare, lateShare, lateTurns = 32, 128, 8
 	// walkTurn is the number of steps of a turn, and walkLength the most that a walk takes. The
 	// first turn has walkFirst steps: if a cycle is near, that saves most of the search.
 	walkTurn, walkFirst, walkLength = 256, 1 << 10, 1 << 12
@@ -34,6 +34,8 @@ type walker struct {
 
 	due uint64 // the worker's transitions when it walks again
 	on  bool   // a walk is under way
+
+	turns int
 
 	// Of the walk:
 	words  []uint64 // its states, one behind the other
@@ -58,11 +60,16 @@ func (r *walker) walk(executed uint64) bool {
 		return true
 	}
 	r.due = executed + walkShare*walkTurn
+	if r.turns++; r.turns > lateTurns {
+		r.due = executed + lateShare*walkTurn
+	}
 	turn := walkTurn
 	if r.x == nil {
 		r.x = newExpander(r.s)
 		r.x.m.Track(false)
-		turn = walkFirst
+		if r.turns == 1 {
+			turn = walkFirst
+		}
 	}
 	for range turn {
 		if !r.on && !r.begin() {
