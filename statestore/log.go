@@ -452,7 +452,7 @@ func (p *plainStore) leave() []uint32 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, x := range p.sessions {
-		p.arena.leave(x)
+		x.leave()
 	}
 	return p.arena.used
 }

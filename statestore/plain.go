@@ -42,7 +42,7 @@ type arena struct {
 
 // record returns the parent and the state at an address.
 func (a *arena) record(address uint64) (parent Ref, s []uint64) {
-	c := (*a.chunks.Load())[address>>chunkShift-1][address&(chunkWords-1):]
+	c := a.from(address)
 	return Ref(c[0]), c[recordWords : recordWords+c[1]]
 }
 
@@ -67,14 +67,58 @@ func (a *arena) add(words int, l *ledger) uint64 {
 	return n
 }
 
-// leave notes how far a session has filled its chunk.
-func (a *arena) leave(x *plainSession) {
-	if x.number == 0 {
+// from returns the words from an address to the end of the chunk.
+func (a *arena) from(address uint64) []uint64 {
+	return (*a.chunks.Load())[address>>chunkShift-1][address&(chunkWords-1):]
+}
+
+// writer is what a session has of an arena.
+type writer struct {
+	arena   *arena
+	ledger  *ledger
+	chunk   []uint64 // what is left of the session's chunk
+	number  uint64   // of the chunk, 0: none
+	address uint64   // of its first word
+	words   int      // the size of the last chunk
+	chunks  []uint64 // the numbers of all its chunks
+}
+
+// room makes sure that the chunk has room for so many words. It returns false if there is no
+// memory.
+func (w *writer) room(need int) bool {
+	if len(w.chunk) >= need {
+		return true
+	}
+	size := max(min(2*w.words, chunkWords), 64, need)
+	n := w.arena.add(size, w.ledger)
+	if n == 0 {
+		return false
+	}
+	w.leave()
+	w.words, w.number = size, n
+	w.chunks = append(w.chunks, n)
+	w.address = n << chunkShift
+	w.chunk = (*w.arena.chunks.Load())[n-1]
+	return true
+}
+
+// commit ends a record of so many words, and returns its address.
+func (w *writer) commit(words int) (address uint64) {
+	address = w.address
+	w.chunk = w.chunk[words:]
+	w.address += uint64(words)
+	return address
+}
+
+// leave notes how far the session has filled its chunk.
+func (w *writer) leave() {
+	if w.number == 0 {
 		return
 	}
+	a := w.arena
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.used[x.number-1] = uint32(len((*a.chunks.Load())[x.number-1]) - len(x.chunk))
+	a.used[w.number-1] = uint32(len((*a.chunks.Load())[w.number-1]) - len(w.chunk))
 }
 
 func newPlain(o Options) *plainStore {
@@ -109,8 +153,8 @@ func (p *plainStore) Stats() Stats {
 
 // NewSession implements [Store].
 func (p *plainStore) NewSession() Session {
-	x := &plainSession{p: p}
-	x.matcher.x = x
+	x := &plainSession{p: p, writer: writer{arena: &p.arena, ledger: p.ledger}}
+	x.matcher = matcher{w: &x.writer, heads: recordWords}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sessions = append(p.sessions, x)
@@ -119,33 +163,43 @@ func (p *plainStore) NewSession() Session {
 
 // plainSession is a session of a plainStore.
 type plainSession struct {
-	p       *plainStore
-	chunk   []uint64 // what is left of the session's chunk
-	number  uint64   // of the chunk, 0: none
-	address uint64   // of its first word
-	words   int      // the size of the last chunk
+	p *plainStore
+	writer
 	matcher matcher
 	_       [64]byte
 	added   atomic.Uint64 // read by others
 	_       [56]byte
 }
 
-// matcher compares the state that is being inserted with stored ones, and writes
-// its record.
+// matcher compares the record that is being inserted with stored ones, and writes it.
 type matcher struct {
-	x       *plainSession
+	w       *writer
+	head    [recordWords]uint64 // the words before the state's own
+	heads   int                 // how many words these are
 	s       []uint64
-	parent  Ref
 	written bool
 }
 
 // is reports whether the state is the one at an address.
 func (m *matcher) is(address uint64) bool {
-	_, s := m.x.p.arena.record(address)
-	if n := len(s) - 1; sabotage.Is("store/last word") && n >= 0 && n == len(m.s)-1 {
+	c := m.w.arena.from(address)
+	if m.heads == recordWords {
+		if c[1] != m.head[1] {
+			return false
+		}
+	} else if packingOf(c[0]^m.head[0]) != 0 {
+		return false
+	}
+	s := c[m.heads:][:len(m.s)]
+	if n := len(s) - 1; sabotage.Is("store/last word") && n >= 0 {
 		return slices.Equal(s[:n], m.s[:n]) && s[n]|1 == m.s[n]|1
 	}
-	return slices.Equal(s, m.s)
+	for i, w := range m.s {
+		if s[i] != w {
+			return false
+		}
+	}
+	return true
 }
 
 // write writes the record where it will stay if the state is new.
@@ -154,9 +208,8 @@ func (m *matcher) write() {
 		return
 	}
 	m.written = true
-	c := m.x.chunk
-	c[0], c[1] = uint64(m.parent), uint64(len(m.s))
-	copy(c[recordWords:], m.s)
+	copy(m.w.chunk, m.head[:m.heads])
+	copy(m.w.chunk[m.heads:], m.s)
 }
 
 // entry returns the place of a state with a hash, without an address.
@@ -173,9 +226,10 @@ func (p *plainStore) entry(s []uint64) (shard, e uint64) {
 func (x *plainSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
 	shard, e := x.p.entry(s)
 	m := &x.matcher
-	m.s, m.parent, m.written = s, parent, false
+	m.head = [recordWords]uint64{uint64(parent), uint64(len(s))}
+	m.s, m.written = s, false
 	need := recordWords + len(s)
-	if len(x.chunk) < need && !x.fill(need) {
+	if !x.room(need) {
 		if e, ok := x.p.table.find(shard, e, m); ok {
 			return Ref(e & x.p.table.low), false, nil
 		}
@@ -188,32 +242,14 @@ func (x *plainSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
 	case old != 0:
 		return Ref(old & x.p.table.low), false, nil
 	}
-	ref := Ref(x.address)
-	x.chunk = x.chunk[need:]
-	x.address += uint64(need)
 	x.added.Add(1)
-	return ref, true, nil
-}
-
-// fill gets a chunk with room for so many words. It returns false if there is no
-// memory.
-func (x *plainSession) fill(need int) bool {
-	size := max(min(2*x.words, chunkWords), 64, need)
-	n := x.p.arena.add(size, x.p.ledger)
-	if n == 0 {
-		return false
-	}
-	x.p.arena.leave(x)
-	x.words, x.number = size, n
-	x.address = n << chunkShift
-	x.chunk = (*x.p.arena.chunks.Load())[n-1]
-	return true
+	return Ref(x.commit(need)), true, nil
 }
 
 // Find implements [Session].
 func (x *plainSession) Find(s []uint64) (Ref, bool) {
 	shard, e := x.p.entry(s)
-	x.matcher.s = s
+	x.matcher.s, x.matcher.head[1] = s, uint64(len(s))
 	e, ok := x.p.table.find(shard, e, &x.matcher)
 	return Ref(e & x.p.table.low), ok
 }

@@ -231,6 +231,19 @@ func (w *WorkSet) Len() int {
 	return int(n)
 }
 
+// Rename replaces the Refs of all items in the queues. No worker may use the work set meanwhile.
+func (w *WorkSet) Rename(name func(Ref) Ref) {
+	for i := range w.queues {
+		q := &w.queues[i]
+		for j := range q.n {
+			b := q.ring[(q.head+j)&uint(len(q.ring)-1)]
+			for k, r := range b.Refs {
+				b.Refs[k] = name(r)
+			}
+		}
+	}
+}
+
 // Queued returns the number of items in a worker's queue.
 func (w *WorkSet) Queued(worker int) int { return int(w.queues[worker].items.Load()) }
 

@@ -23,6 +23,7 @@ type run struct {
 	newExpander Factory
 	watch       *engine.Watch
 	store       statestore.Store
+	whole       *whole // nil if states stay as they are stored
 	ws          *statestore.WorkSet
 	workers     []*worker
 	place       place // of all that is covered
@@ -218,7 +219,16 @@ func (r *run) newWorker(id int) *worker {
 func (w *worker) prepare() {
 	w.run.making.Lock()
 	defer w.run.making.Unlock()
-	w.expander, w.to = w.run.newExpander(), w.run.place.join(w)
+	w.expander = w.run.newExpander()
+	if w.id == 0 {
+		w.run.mayStoreWhole(w.expander)
+	}
+	w.join()
+}
+
+// join connects the worker with the place of all that is covered.
+func (w *worker) join() {
+	w.to = w.run.place.join(w)
 	w.numbered = w.to.Numbered()
 }
 
@@ -252,6 +262,10 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 	w.fail(w.to.Flush(last))
 	if last || i%publishEvery == publishEvery-1 {
 		w.publish()
+		if w.run.whole != nil && w.run.whole.due(w.expander, w.run.store) {
+			w.run.whole.pause()
+			out.Pause()
+		}
 	}
 	if (w.err != nil || w.broken) && w.run.again {
 		w.redone.Add(w.expander.Counters().minus(before))

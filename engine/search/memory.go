@@ -1,6 +1,9 @@
 package search
 
 import (
+	"errors"
+	"sync"
+
 	"cpor/internal/probe"
 	"cpor/statestore"
 	"cpor/system"
@@ -34,9 +37,23 @@ func (p memoryPlace) search(res *Result, fresh bool) (*Result, error) {
 	return p.alone(res, fresh, p.explore)
 }
 
-// explore runs one pool.
+// explore runs a pool, and another one if the states are moved to another store meanwhile.
 func (p memoryPlace) explore(report func(queued int)) error {
-	return p.work(p.watch.Context(), workers.Options{Report: report})
+	for {
+		po := workers.Options{Report: report}
+		if p.whole != nil {
+			pause := make(chan struct{})
+			p.whole.pause = sync.OnceFunc(func() { close(pause) })
+			po.Pause = pause
+		}
+		err := p.work(p.watch.Context(), po)
+		if p.whole == nil || !errors.Is(err, workers.ErrPaused) {
+			return err
+		}
+		if err := p.full(p.moveStates()); err != nil {
+			return err
+		}
+	}
 }
 
 // covered implements [place].
@@ -220,6 +237,22 @@ func (d *deferred) Flush(last bool) error {
 func (d *deferred) settle() error {
 	d.open = 0
 	return d.session.Settle(d.arrive)
+}
+
+// settleInto is settle when no pool runs.
+func (d *deferred) settleInto(ws *statestore.WorkSet) error {
+	w := d.w
+	b := ws.Get(w.id)
+	b.Depth = w.depth
+	d.open = 0
+	err := d.session.Settle(func(ref statestore.Ref) error {
+		w.maxDepth = max(w.maxDepth, w.depth)
+		b.Add(ref)
+		w.count()
+		return w.err
+	})
+	ws.Push(w.id, b)
+	return err
 }
 
 // Find implements [destination].

@@ -47,6 +47,9 @@ type Sizes struct {
 	// even without a limit of memory, and on ranks treats some arriving states as if there were
 	// no room.
 	SpillEvery uint64
+	// WholeBytes is how much memory states may take while they are stored whole (see [Whole]). If
+	// only other sizes are set, they are not.
+	WholeBytes uint64
 }
 
 // Sizes returns the sizes that are set, to be read and changed.

@@ -126,6 +126,13 @@ type Remembering interface {
 	RestoreMemory(r io.Reader) error
 }
 
+// Whole is implemented by expanders that can be faster when states are stored whole, not as
+// numbers of their parts (see [Numbered]).
+type Whole interface {
+	// Whole reports whether that is so. It is called between two states.
+	Whole() bool
+}
+
 // Stopper is implemented by visitors that can tell whether the search should end.
 type Stopper interface{ Stopped() bool }
 

@@ -173,9 +173,12 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 	o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20,
 		MaxStates: limit, KeepTraces: true}}.With(search.Sizes{Samples: 16})
 	searched := func(sys, made system.System, factory func(system.System) search.Factory,
-		ranks engine.Comm) (*search.Result, []uint64, error) {
+		ranks engine.Comm, change ...func(*search.Options)) (*search.Result, []uint64, error) {
 		o := o
 		o.Ranks = ranks
+		for _, f := range change {
+			f(&o)
+		}
 		r, err := search.Run(context.Background(), made, factory(made), o)
 		if c := sys.Capabilities().Counting; c != nil {
 			return r, c.Executed(), err
@@ -190,6 +193,13 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 	}
 	if !want.Exhaustive {
 		return 0
+	}
+	// Traces may be rebuilt by other steps, which count, too.
+	rebuilt := func(counts []uint64) []uint64 {
+		if len(want.Violations) > 0 {
+			return executed
+		}
+		return counts
 	}
 	check := func(how string, r *search.Result, counts []uint64, err error) {
 		t.Helper()
@@ -212,6 +222,15 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 		r, counts, err := searched(sys, sys, factory, nil)
 		check(how, r, counts, err)
 	}
+	if sys.NewMachine().Capabilities().Expanding != nil {
+		for how, bytes := range map[string]uint64{", and whole": 1 << 20, ", and packed again": 1} {
+			sys := newSystem()
+			r, counts, err := searched(sys, sys, full.Coded, nil, func(o *search.Options) {
+				o.Sizes().WholeBytes, o.Workers = bytes, 2
+			})
+			check(", as machine code"+how, r, rebuilt(counts), err)
+		}
+	}
 	can := sys.Capabilities()
 	if can.Unportable() != "" {
 		return want.States // its states mean nothing to other processes
@@ -224,10 +243,7 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 			sys := newSystem()
 			r, counts, err := searched(sys, sys, full.Factory, c)
 			if rank == 0 {
-				if len(want.Violations) > 0 {
-					counts = executed // traces are rebuilt by other steps, which count, too
-				}
-				check(" on ranks", r, counts, err)
+				check(" on ranks", r, rebuilt(counts), err)
 			}
 			return err
 		})

@@ -43,6 +43,7 @@ type code struct {
 	waited time.Duration // for the compiler
 
 	now       way
+	clear     bool // code is much faster, by the last measurement that was clear
 	left      int  // the states that are still expanded this way
 	measuring bool // how long they take is measured
 	window    int  // the number of these states among those of a measurement
@@ -75,7 +76,13 @@ const (
 	early, much = 8, 1.4
 	// The decision holds for firstStay states, and each time for longer times as many.
 	firstStay, longer, lastStay = 1 << 13, 4, 1 << 19
+	// Code gains from states that are stored whole, and cached steps from the numbers of parts. So
+	// code has to take less than this share of the other way's time for states to be stored whole.
+	wholeGain = 0.9
 )
+
+// Whole implements [search.Whole].
+func (x *Expander) Whole() bool { return x.code.clear || x.code.forced && x.code.code != nil }
 
 // Coded is Factory for tests: every state is expanded by machine code, as soon as there is any.
 func Coded(sys system.System) search.Factory {
@@ -180,6 +187,12 @@ func (c *code) turn(other way) {
 		c.measuring = false
 		if c.now = byCode; a < b {
 			c.now = other
+		}
+		switch {
+		case b < wholeGain*a:
+			c.clear = true
+		case a < wholeGain*b:
+			c.clear = false
 		}
 		c.left = c.stay
 		c.stay = min(longer*c.stay, lastStay)
