@@ -138,7 +138,7 @@ func (b *breadth) grow(limit int) bool {
 	for ; b.inner < len(b.keys) && len(b.keys) < limit; b.inner++ {
 		k := b.keys[b.inner]
 		var out []arc
-		if v := x.load(b.states[k.state], false); v == nil && x.follows(k.at) {
+		if v := x.load(b.states[k.state], true); v == nil && x.follows(k.at) {
 			x.all(-1, s.gaveUp.Load)
 			if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
 				return false

@@ -131,7 +131,7 @@ func (r *walker) step() bool {
 	s, x := r.s, r.x
 	last := len(r.at) - 1
 	from := r.state(last)
-	if last == walkLength || x.load(from, false) != nil {
+	if last == walkLength || x.load(from, true) != nil {
 		r.on = false
 		return true
 	}
