@@ -1,6 +1,9 @@
 package search
 
-import "cpor/statestore"
+import (
+	"cpor/internal/probe"
+	"cpor/statestore"
+)
 
 // A state is covered faster if the store keeps it whole and need not take it apart. That takes
 // several times the memory. So a search whose expander is one for that ([Whole]) unpacks its states
@@ -26,6 +29,9 @@ type whole struct {
 
 // mayStoreWhole prepares a search for storing states whole, if it can and x may want it.
 func (r *run) mayStoreWhole(x Expander) {
+	if probe.On {
+		return // what is simulated is one pool with one store
+	}
 	_, can := x.(Whole)
 	_, alone := r.place.(memoryPlace)
 	limit, most := r.watch.Memory().ForStores(), r.o.sizes.WholeBytes

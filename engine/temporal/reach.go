@@ -77,6 +77,23 @@ type begun struct {
 // Initial returns the states that are still to be expanded.
 func (b begun) Initial() []system.State { return b.open }
 
+// Capabilities implements [system.System]. No choices lead to an open state.
+func (b begun) Capabilities() system.Capabilities {
+	inner := b.System.Capabilities()
+	return system.Capabilities{
+		Observing:   inner.Observing,
+		Irreducible: inner.Irreducible,
+		Symmetric:   inner.Symmetric,
+		Beginning:   nil,
+		Counting:    inner.Counting,
+		Remembering: inner.Remembering,
+		Interning:   inner.Interning,
+		Portable:    inner.Portable,
+		Merging:     inner.Merging,
+		Learning:    inner.Learning,
+	}
+}
+
 // reach continues a search with the driver of the full search.
 func (c *checker) reach(from *exploration, p pass, workers int) (*exploration, error) {
 	if from.fault != nil {
