@@ -126,3 +126,44 @@ func filled(b *testing.B, kind Kind, c counters, n int) (Store, []Ref) {
 	added, _ := search(b, st, c, 1, n)
 	return st, added[0]
 }
+
+// BenchmarkMove moves states of a Tree store to a Whole store, and the same states from there to an
+// empty Tree store.
+func BenchmarkMove(b *testing.B) {
+	takeOver := func(tree Store) *Whole {
+		w, _, err := TakeOver(tree, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return w
+	}
+	for _, c := range systems {
+		b.Run(fmt.Sprintf("words=%d", c.words), func(b *testing.B) {
+			const n = 100_000
+			var there, back time.Duration
+			for range b.N {
+				tree, refs := filled(b, Tree, c, n)
+				start := time.Now()
+				takeOver(tree)
+				there += time.Since(start)
+				w := takeOver(mustNew(b, Options{Kind: Tree}))
+				from, to := tree.NewSession(), w.NewSession()
+				var s []uint64
+				for _, r := range refs {
+					s = from.Load(r, s)
+					if _, _, err := to.Insert(s, 0); err != nil {
+						b.Fatal(err)
+					}
+				}
+				start = time.Now()
+				if _, _, err := w.Return(); err != nil {
+					b.Fatal(err)
+				}
+				back += time.Since(start)
+			}
+			b.ReportMetric(float64(there.Nanoseconds())/float64(b.N)/n, "there-ns/state")
+			b.ReportMetric(float64(back.Nanoseconds())/float64(b.N)/n, "back-ns/state")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

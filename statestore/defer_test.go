@@ -70,26 +70,35 @@ func TestDefer(t *testing.T) {
 	}
 }
 
-// TestSettleStops: an error ends it, and what was not completed is dropped.
+// TestSettleStops: an error ends it, and what was not completed is dropped, so it can be inserted
+// again.
 func TestSettleStops(t *testing.T) {
-	st := mustNew(t, Options{Kind: Tree})
-	x := st.NewSession().(Deferring)
+	tree := mustNew(t, Options{Kind: Tree})
+	x := tree.NewSession()
 	for i := range 5000 {
 		if _, _, err := x.Insert([]uint64{uint64(i), 1, 2}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range 4 {
-		if ok, err := x.Defer([]uint64{uint64(i), 7, 2}, 0, nil); !ok || err != nil {
-			t.Fatal(ok, err)
+	whole, _, err := TakeOver(tree, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range []Store{tree, whole} {
+		x := st.NewSession().(Deferring)
+		for _, want := range []error{errors.New("stop"), nil} {
+			for i := range 4 {
+				if ok, err := x.Defer([]uint64{uint64(i), 7, 2}, 0, nil); !ok || err != nil {
+					t.Fatal(ok, err)
+				}
+			}
+			if err := x.Settle(func(Ref) error { return want }); err != want {
+				t.Errorf("%v, want %v", err, want)
+			}
 		}
-	}
-	stop := errors.New("stop")
-	if err := x.Settle(func(Ref) error { return stop }); err != stop || st.Len() != 5001 {
-		t.Errorf("%v, %d states", err, st.Len())
-	}
-	if err := x.Settle(func(Ref) error { return stop }); err != nil {
-		t.Error(err)
+		if st.Len() != 5004 {
+			t.Errorf("%d states", st.Len())
+		}
 	}
 }
 

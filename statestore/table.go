@@ -197,23 +197,6 @@ func (t *table) touch(shard, e uint64) {
 	}
 }
 
-// likely returns the low part of an entry in e's line that has e's hash part, 0 if there is none.
-// It is only a guess: the line may be full, or the slab old.
-func (t *table) likely(shard, e uint64) uint64 {
-	s := t.dir[shard].Load()
-	if s == nil {
-		return 0
-	}
-	i, _ := bits.Mul64(e&^t.low, s.lines())
-	line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
-	for j := range line {
-		if v := atomic.LoadUint64(&line[j]); v == 0 || (v^e)&^t.low == 0 {
-			return v & t.low
-		}
-	}
-	return 0
-}
-
 // archive is [shards.archive], with huge pages.
 func (t *table) archive(a *archive) {
 	t.shards.archive(a)

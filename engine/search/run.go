@@ -34,8 +34,9 @@ type Options struct {
 	sizes Sizes
 }
 
-// Sizes replace sizes that a search chooses itself, so that tests can bring a small search into
-// situations that only large ones meet. Zero leaves the choice to the search.
+// Sizes replace sizes that a search chooses itself: for a search that is a part of another one, and
+// for tests that bring a small search into situations that only large ones meet. Zero leaves the
+// choice to the search.
 type Sizes struct {
 	// Samples is [statestore.Options.Samples], and on ranks [division.Options.Examples].
 	Samples int

@@ -6,8 +6,9 @@ import (
 )
 
 // A state is covered faster if the store keeps it whole and need not take it apart. That takes
-// several times the memory. So a search whose expander is one for that ([Whole]) unpacks its states
-// while there are few of them, and packs them again when there are many. No worker runs meanwhile.
+// several times the memory. So a search whose expander gains from that ([Whole]) moves its states
+// to a Whole store while there are few of them, and back when there are many. The pool pauses for
+// both.
 
 const (
 	// wholeBytes is how much memory states may take while they are stored whole. Few processes
@@ -16,15 +17,15 @@ const (
 	// A store must be allowed to take at least so many times as much. So what is stored whole
 	// does not end a search for lack of memory.
 	wholeShare = 8
-	// mostUnpacked is how many states there may be when they are unpacked.
-	mostUnpacked = 1 << 17
+	// mostMoved is how many states there may be when they are moved there.
+	mostMoved = 1 << 17
 )
 
 // whole is what a search needs to store states whole.
 type whole struct {
-	store *statestore.Packed // nil if they are not
-	most  uint64             // how many bytes it may take
-	pause func()             // pauses the pool to move the states
+	store *statestore.Whole // nil if they are not
+	most  uint64            // how many bytes it may take
+	pause func()            // pauses the pool to move the states
 }
 
 // mayStoreWhole prepares a search for storing states whole, if it can and x may want it.
@@ -53,7 +54,7 @@ func (w *whole) due(x Expander, store statestore.Store) bool {
 	return !wants || store.Bytes() > w.most
 }
 
-// moveStates unpacks the states, or packs them again. That happens once. No worker runs.
+// moveStates moves the states to the other store, there and back once. No worker runs.
 func (r *run) moveStates() error {
 	for _, w := range r.workers {
 		if d, ok := w.to.(*deferred); ok && d.open > 0 {
@@ -62,27 +63,9 @@ func (r *run) moveStates() error {
 			}
 		}
 	}
-	w := r.whole
-	var name func(statestore.Ref) statestore.Ref
-	var err error
-	if w.store != nil {
-		r.whole = nil
-		r.store, name, err = w.store.Return()
-		if err != nil {
-			return err
-		}
-	} else {
-		if r.store.Len() > mostUnpacked {
-			r.whole = nil
-			return nil
-		}
-		o := statestore.Options{MaxBytes: r.watch.Memory().ForStores()}
-		w.store, name, err = statestore.Unpack(r.store, o)
-		if err != nil {
-			r.whole = nil
-			return nil
-		}
-		r.store = w.store
+	name, err := r.moveStore()
+	if name == nil {
+		return err
 	}
 	r.ws.Rename(name)
 	for f := range r.found.All() {
@@ -94,4 +77,25 @@ func (r *run) moveStates() error {
 		}
 	}
 	return nil
+}
+
+// moveStore moves the states to the other store, and returns what maps their Refs; nil if they stay
+// where they are, or there is no memory to move them back.
+func (r *run) moveStore() (name func(statestore.Ref) statestore.Ref, err error) {
+	w := r.whole
+	if w.store != nil {
+		r.whole = nil
+		r.store, name, err = w.store.Return()
+		return name, err
+	}
+	if r.store.Len() <= mostMoved {
+		o := statestore.Options{MaxBytes: r.watch.Memory().ForStores()}
+		w.store, name, _ = statestore.TakeOver(r.store, o)
+	}
+	if name == nil {
+		r.whole = nil
+		return nil, nil
+	}
+	r.store = w.store
+	return name, nil
 }

@@ -187,11 +187,11 @@
 // have been expanded count as covered for it, and the others that have been met are its initial
 // states. So the graph is the same: states that were expanded before keep their transitions, all
 // others have all of theirs, and a cycle of proper ample sets only, which C3 excludes, would have
-// been there before. A bad state ends the search. The path to it leads from an initial state
-// through expanded ones, which a breadth-first search finds, and from there along the driver's
-// parents. It goes on in any way until a state repeats. Of a failed assertion or an undefined
-// proposition, a new search without the driver tells. With fairness, checkpoints, -validate and
-// invariants, the driver does not take over.
+// been there before. A bad state ends the search. The counterexample leads from an initial state
+// through expanded ones, where a breadth-first search finds the way, and then along the driver's
+// parents to the bad state. From there it continues with any steps until a state repeats. If an
+// assertion fails or a proposition is undefined, the check begins again without the driver and
+// reports that. The driver does not take over with fairness, checkpoints, -validate or invariants.
 //
 // # Random walks
 //

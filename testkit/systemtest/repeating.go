@@ -223,7 +223,9 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 		check(how, r, counts, err)
 	}
 	if sys.NewMachine().Capabilities().Expanding != nil {
-		for how, bytes := range map[string]uint64{", and whole": 1 << 20, ", and packed again": 1} {
+		for how, bytes := range map[string]uint64{
+			", stored whole": 1 << 20, ", in the tree again": 1,
+		} {
 			sys := newSystem()
 			r, counts, err := searched(sys, sys, full.Coded, nil, func(o *search.Options) {
 				o.Sizes().WholeBytes, o.Workers = bytes, 2

@@ -181,8 +181,10 @@ var faults = []struct{ name, file, old, new string }{
 	{
 		"of a sync.OnceFunc only the Once is kept",
 		"restore",
-		"	if base, s, _ := findObject(p, 0, 0); base != 0 {\n		cporKeep(base, s.elemsize)\n	} else {\n		cporKeepOld(p, 1)",
-		"	if base, s, _ := findObject(p, 0, 0); base != 0 && !FAULT {\n		cporKeep(base, s.elemsize)\n	} else {\n		cporKeepOld(p, 1)",
+		"	if base, s, _ := findObject(p, 0, 0); base != 0 {\n" +
+			"		cporKeep(base, s.elemsize)\n	} else {\n		cporKeepOld(p, 1)",
+		"	if base, s, _ := findObject(p, 0, 0); base != 0 && !FAULT {\n" +
+			"		cporKeep(base, s.elemsize)\n	} else {\n		cporKeepOld(p, 1)",
 	},
 	{
 		"what assembly writes beside is not looked for",

@@ -11,20 +11,18 @@ import (
 	"unsafe"
 
 	"golang.org/x/sync/errgroup"
-
-	"cpor/internal/prefetch"
 )
 
-// Packed takes over from a Tree store for a while. It covers a state faster, because it keeps it
-// whole, and takes several times the memory: see [Unpack] and [Packed.Return].
+// Whole takes over the states of a Tree store for a while ([TakeOver], [Whole.Return]). It does not
+// take states apart, so it covers them faster, in several times the memory.
 //
-// Of each word it keeps only the bits that differed between the states so far, and one more (a
-// packing). A state that differs in other bits is kept as it is. So equal states have equal
-// records, whoever inserts them.
+// Of each word it keeps only the bits in which the states that it took over differ, and one more (a
+// packing). A state that differs in other bits is kept as it is. Which of the two applies depends
+// on the state alone, so equal states have equal records, whoever inserts them.
 //
-// Packed is not for checkpoints. Its methods and sessions are those of a [Store], and the sessions
+// Whole is not for checkpoints. Its methods and sessions are those of a [Store], and the sessions
 // are [Deferring].
-type Packed struct {
+type Whole struct {
 	ledger *ledger
 	table  *table
 	arena  arena
@@ -36,29 +34,27 @@ type Packed struct {
 	lengths  sync.Map                   // length -> *length
 
 	mu       sync.Mutex // guards adding packings and sessions
-	sessions []*packedSession
+	sessions []*wholeSession
 }
 
-var _ Store = (*Packed)(nil)
+var _ Store = (*Whole)(nil)
 
 // packing is a way to keep states of one length.
 type packing struct {
-	number uint64 // in Packed.packings
+	number uint64 // in Whole.packings
 	n      int    // words of a state
 	size   int    // words of a record without its head
 	// nil if the states are kept as they are, or else: a state, the bits of each word in which the
 	// others differ from it, and where these are kept.
 	base, mask []uint64
 	fields     []field // of the words with such bits
-	of         []field // of each word; without width for the others
 }
 
 // field is consecutive bits of a word of a state, and where they are in a record.
 type field struct {
 	word, to  int32
 	shift, at uint8
-	width     uint8
-	mask      uint64 // of width bits
+	mask      uint64 // of so many bits
 }
 
 // length is how states of a length are kept.
@@ -67,26 +63,25 @@ type length struct {
 	wide   *packing // for the others
 }
 
-// The head of a record is the parent's address and the packing's number. With old it has the
-// number of the state's origin instead of the parent. moved says that the state has got back, and
-// that its Ref there is the next word.
+// The head of a record is the parent's address and the packing's number. With fromTree it has the
+// index of the state's origin instead of the parent. With moved the state is in the Tree store
+// (again), and the next word is its Ref there.
 const (
-	packedHead  = 1
-	mostPacking = 1 << (62 - addressBits)
-	old         = 1 << 62
+	wholeHead   = 1
+	fromTree    = 1 << 62
 	moved       = 1 << 63
 	addressMask = 1<<addressBits - 1
 )
 
 // packingOf returns the number of the packing of a record with a head.
-func packingOf(head uint64) uint64 { return head &^ (old | moved) >> addressBits }
+func packingOf(head uint64) uint64 { return head &^ (fromTree | moved) >> addressBits }
 
-// Unpack returns a store with the states of a Tree store, which [Packed.Return] gives back later,
+// TakeOver returns a store with the states of a Tree store, which [Whole.Return] gives back later,
 // and the function that maps the Refs of the one to those of the other. No session of the Tree
 // store may be used meanwhile. The error is ErrFull, and then nothing has changed.
-func Unpack(tree Store, o Options) (*Packed, func(Ref) Ref, error) {
+func TakeOver(tree Store, o Options) (*Whole, func(Ref) Ref, error) {
 	t := tree.(*treeStore)
-	p := &Packed{ledger: newLedger(o), tree: t}
+	p := &Whole{ledger: newLedger(o), tree: t}
 	p.ledger.take(int(unsafe.Sizeof(*p)), true)
 	p.table = newTable(shardBits, addressBits, p.ledger)
 	p.packings.Store(&[]*packing{})
@@ -109,10 +104,10 @@ func Unpack(tree Store, o Options) (*Packed, func(Ref) Ref, error) {
 		p.add(l.narrow)
 	}
 	p.ledger.take(8*cap(p.origins), true)
-	to := p.NewSession().(*packedSession)
+	to := p.NewSession().(*wholeSession)
 	for i, r := range p.origins {
 		s = from.Load(r, s)
-		if _, _, err := to.Insert(s, Ref(i)|old); err != nil {
+		if _, _, err := to.Insert(s, Ref(i)|fromTree); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -120,7 +115,7 @@ func Unpack(tree Store, o Options) (*Packed, func(Ref) Ref, error) {
 }
 
 // renamer returns a function that maps the Refs of the Tree store to those of p.
-func (p *Packed) renamer() func(Ref) Ref {
+func (p *Whole) renamer() func(Ref) Ref {
 	from, to := p.tree.NewSession(), p.NewSession()
 	var s []uint64
 	return func(r Ref) Ref {
@@ -157,7 +152,7 @@ func (t *treeStore) each(f func(Ref)) {
 }
 
 // add gives a packing its number.
-func (p *Packed) add(k *packing) {
+func (p *Whole) add(k *packing) {
 	all := *p.packings.Load()
 	k.number = uint64(len(all))
 	all = append(all[:len(all):len(all)], k)
@@ -165,7 +160,7 @@ func (p *Packed) add(k *packing) {
 }
 
 // lengthOf returns how states of n words are kept.
-func (p *Packed) lengthOf(n int) *length {
+func (p *Whole) lengthOf(n int) *length {
 	if l, ok := p.lengths.Load(n); ok {
 		return l.(*length)
 	}
@@ -194,27 +189,26 @@ func (y *survey) see(s []uint64) {
 
 // packing makes a packing for such states.
 func (y *survey) packing() *packing {
-	k := &packing{n: len(y.base), base: y.base, mask: make([]uint64, len(y.base)),
-		of: make([]field, len(y.base))}
-	free := []uint8{} // bits that are free in each word of a record
+	k := &packing{n: len(y.base), base: y.base, mask: make([]uint64, len(y.base))}
+	var free []int // bits that are free in each word of a record
 	for i, m := range y.mask {
 		if m == 0 {
 			continue
 		}
 		low, high := bits.TrailingZeros64(m), min(bits.Len64(m)+1, 64)
-		f := field{word: int32(i), shift: uint8(low), width: uint8(high - low)}
-		f.mask = 1<<f.width - 1
-		k.mask[i] = f.mask << low
+		width := high - low
 		to := 0
-		for to < len(free) && free[to] < f.width {
+		for to < len(free) && free[to] < width {
 			to++
 		}
 		if to == len(free) {
 			free = append(free, 64)
 		}
-		f.to, f.at = int32(to), 64-free[to]
-		free[to] -= f.width
-		k.fields, k.of[i] = append(k.fields, f), f
+		f := field{word: int32(i), to: int32(to), shift: uint8(low), at: uint8(64 - free[to]),
+			mask: 1<<width - 1}
+		free[to] -= width
+		k.mask[i] = f.mask << low
+		k.fields = append(k.fields, f)
 	}
 	k.size = max(len(free), 1)
 	return k
@@ -248,36 +242,21 @@ func (k *packing) pack(dst, s []uint64) ([]uint64, bool) {
 	return dst, true
 }
 
-// change changes the words of a kept state, which begin at dst[n:], to those of s. It returns false
-// if s cannot be kept so.
-func (k *packing) change(r, s []uint64, changed []int32) bool {
-	for _, i := range changed {
-		w := s[i]
-		if (w^k.base[i])&^k.mask[i] != 0 {
-			return false
-		}
-		f := &k.of[i]
-		at := f.at & 63
-		r[f.to] = r[f.to]&^(f.mask<<at) | w>>(f.shift&63)&f.mask<<at
-	}
-	return true
-}
-
-// unpack returns the packing of a record, and its state, over dst.
-func (p *Packed) unpack(r, dst []uint64) (*packing, []uint64) {
+// unpack returns the state of a record, over dst.
+func (p *Whole) unpack(r, dst []uint64) []uint64 {
 	k := (*p.packings.Load())[packingOf(r[0])]
 	if k.base == nil {
-		return k, append(dst[:0], r[packedHead:][:k.n]...)
+		return append(dst[:0], r[wholeHead:][:k.n]...)
 	}
 	dst = append(dst[:0], k.base...)
-	r = r[packedHead:]
+	r = r[wholeHead:]
 	for i := range k.fields {
 		f := &k.fields[i]
 		w := &dst[f.word]
 		shift := f.shift & 63
 		*w = *w&^(f.mask<<shift) | r[f.to]>>(f.at&63)&f.mask<<shift
 	}
-	return k, dst
+	return dst
 }
 
 // hash is the hash of a kept state.
@@ -293,19 +272,19 @@ func (k *packing) hash(r []uint64) uint64 {
 }
 
 // Exact implements [Store].
-func (p *Packed) Exact() bool { return true }
+func (p *Whole) Exact() bool { return true }
 
 // Loadable implements [Store].
-func (p *Packed) Loadable() bool { return true }
+func (p *Whole) Loadable() bool { return true }
 
 // OmissionProbability implements [Store].
-func (p *Packed) OmissionProbability() float64 { return 0 }
+func (p *Whole) OmissionProbability() float64 { return 0 }
 
 // Bytes implements [Store]. The Tree store counts, too.
-func (p *Packed) Bytes() uint64 { return uint64(p.ledger.used.Load()) + p.tree.Bytes() }
+func (p *Whole) Bytes() uint64 { return uint64(p.ledger.used.Load()) + p.tree.Bytes() }
 
 // Len implements [Store].
-func (p *Packed) Len() (n uint64) {
+func (p *Whole) Len() (n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, x := range p.sessions {
@@ -315,7 +294,7 @@ func (p *Packed) Len() (n uint64) {
 }
 
 // Stats implements [Store].
-func (p *Packed) Stats() Stats {
+func (p *Whole) Stats() Stats {
 	s := Stats{Kind: Plain, States: p.Len(), Bytes: p.Bytes()}
 	s.RootBytes = p.table.bytes()
 	s.NodeBytes = p.arena.words.Load() * 8
@@ -325,44 +304,41 @@ func (p *Packed) Stats() Stats {
 }
 
 // NewSession implements [Store].
-func (p *Packed) NewSession() Session {
-	x := &packedSession{p: p, writer: writer{arena: &p.arena, ledger: p.ledger}}
-	x.matcher = matcher{w: &x.writer, heads: packedHead}
+func (p *Whole) NewSession() Session {
+	x := &wholeSession{p: p, writer: writer{arena: &p.arena, ledger: p.ledger}}
+	x.matcher = matcher{w: &x.writer, heads: wholeHead}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sessions = append(p.sessions, x)
 	return x
 }
 
-// packedSession is a session of a Packed store.
-type packedSession struct {
-	p *Packed
+// wholeSession is a session of a Whole store.
+type wholeSession struct {
+	p *Whole
 	writer
 	matcher matcher
 	length  *length         // that was asked for last
 	open    []openInsertion // that Settle completes
 	kept    []uint64        // their states as they are kept, one after the other
-	// The state that was loaded last.
-	loaded  Ref
-	latest  []uint64 // see known
-	packing *packing
-	record  []uint64
-	older   Session // of the Tree store, and from its Refs to those of p; nil if not needed yet
-	name    func(Ref) Ref
-	_       [64]byte
-	added   atomic.Uint64 // read by others
-	_       [56]byte
+	latest  []uint64        // see known
+	// A session of the Tree store, and what maps its Refs to those of p; nil if not needed yet.
+	older Session
+	name  func(Ref) Ref
+	_     [64]byte
+	added atomic.Uint64 // read by others
+	_     [56]byte
 }
 
 // openInsertion is an insertion that has begun: what is left is to look into the table.
 type openInsertion struct {
 	shard, entry uint64
 	head         uint64
-	end          int // of the state in packedSession.kept
+	end          int // of the state in wholeSession.kept
 }
 
-// lengthOf is [Packed.lengthOf].
-func (x *packedSession) lengthOf(n int) *length {
+// lengthOf is [Whole.lengthOf].
+func (x *wholeSession) lengthOf(n int) *length {
 	if x.length == nil || x.length.wide.n != n {
 		x.length = x.p.lengthOf(n)
 	}
@@ -370,15 +346,10 @@ func (x *packedSession) lengthOf(n int) *length {
 }
 
 // begin appends a state to x.kept, and the insertion to x.open.
-func (x *packedSession) begin(s []uint64, parent Ref, changed []int32) *openInsertion {
+func (x *wholeSession) begin(s []uint64, parent Ref) *openInsertion {
 	l := x.lengthOf(len(s))
 	k, n, done := l.narrow, len(x.kept), false
-	switch {
-	case k == nil:
-	case changed != nil && parent == x.loaded && k == x.packing:
-		x.kept = append(x.kept, x.record...)
-		done = k.change(x.kept[n:], s, changed)
-	default:
+	if k != nil {
 		x.kept, done = k.pack(x.kept, s)
 	}
 	if !done {
@@ -392,21 +363,21 @@ func (x *packedSession) begin(s []uint64, parent Ref, changed []int32) *openInse
 }
 
 // Insert implements [Session].
-func (x *packedSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
+func (x *wholeSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
 	n, open := len(x.kept), len(x.open)
-	d := *x.begin(s, parent, nil)
+	d := *x.begin(s, parent)
 	ref, added, err := x.complete(x.kept[n:], &d)
 	x.kept, x.open = x.kept[:n], x.open[:open]
 	return ref, added, err
 }
 
 // complete does the rest of an insertion.
-func (x *packedSession) complete(kept []uint64, d *openInsertion) (Ref, bool, error) {
+func (x *wholeSession) complete(kept []uint64, d *openInsertion) (Ref, bool, error) {
 	m := &x.matcher
 	m.head[0], m.s, m.written = d.head, kept, false
-	need := packedHead + len(kept)
+	need := wholeHead + len(kept)
 	t := x.p.table
-	if !x.room(need) || packingOf(d.head) >= mostPacking {
+	if !x.room(need) {
 		if e, ok := t.find(d.shard, d.entry, m); ok {
 			return Ref(e & t.low), false, nil
 		}
@@ -423,15 +394,12 @@ func (x *packedSession) complete(kept []uint64, d *openInsertion) (Ref, bool, er
 	return Ref(x.commit(need)), true, nil
 }
 
-const (
-	// mostKept is how many words a record may have of which a session remembers that it has
-	// deferred it. It remembers 1<<keptBits.
-	mostKept = 3
-)
+// mostKept is how many words a record may have to be remembered by known.
+const mostKept = 3
 
 // known reports whether the session has deferred a record lately. Most ends of moves that are
 // covered are ends of moves of neighbors, which are expanded soon after each other.
-func (x *packedSession) known(d *openInsertion, kept []uint64) bool {
+func (x *wholeSession) known(d *openInsertion, kept []uint64) bool {
 	if len(kept) > mostKept {
 		return false
 	}
@@ -451,9 +419,9 @@ func (x *packedSession) known(d *openInsertion, kept []uint64) bool {
 }
 
 // Defer implements [Deferring].
-func (x *packedSession) Defer(s []uint64, parent Ref, changed []int32) (bool, error) {
+func (x *wholeSession) Defer(s []uint64, parent Ref, _ []int32) (bool, error) {
 	n := len(x.kept)
-	d := x.begin(s, parent, changed)
+	d := x.begin(s, parent)
 	t := x.p.table
 	if x.known(d, x.kept[n:]) {
 		x.kept, x.open = x.kept[:n], x.open[:len(x.open)-1]
@@ -468,16 +436,11 @@ func (x *packedSession) Defer(s []uint64, parent Ref, changed []int32) (bool, er
 }
 
 // Settle implements [Deferring].
-func (x *packedSession) Settle(added func(Ref) error) error {
+func (x *wholeSession) Settle(added func(Ref) error) error {
 	open, kept, t := x.open, x.kept, x.p.table
 	x.open, x.kept = open[:0], kept[:0]
 	for i := max(0, len(open)-behind); i < len(open); i++ {
 		t.touch(open[i].shard, open[i].entry)
-	}
-	for i := range open {
-		if address := t.likely(open[i].shard, open[i].entry); address != 0 {
-			x.p.arena.fetch(address)
-		}
 	}
 	begin := 0
 	for i := range open {
@@ -488,24 +451,17 @@ func (x *packedSession) Settle(added func(Ref) error) error {
 			err = added(ref)
 		}
 		if err != nil {
+			clear(x.latest) // some are of insertions that are dropped
 			return err
 		}
 	}
 	return nil
 }
 
-// fetch begins to load the beginning of a record into the cache.
-func (a *arena) fetch(address uint64) {
-	chunks := *a.chunks.Load()
-	if i := address>>chunkShift - 1; i < uint64(len(chunks)) {
-		prefetch.Line(unsafe.Pointer(&chunks[i][address&(chunkWords-1)]))
-	}
-}
-
 // Find implements [Session].
-func (x *packedSession) Find(s []uint64) (Ref, bool) {
+func (x *wholeSession) Find(s []uint64) (Ref, bool) {
 	n, open := len(x.kept), len(x.open)
-	d := *x.begin(s, 0, nil)
+	d := *x.begin(s, 0)
 	m := &x.matcher
 	m.head[0], m.s = d.head, x.kept[n:]
 	t := x.p.table
@@ -515,20 +471,17 @@ func (x *packedSession) Find(s []uint64) (Ref, bool) {
 }
 
 // Load implements [Session].
-func (x *packedSession) Load(ref Ref, dst []uint64) []uint64 {
-	r := x.p.arena.from(uint64(ref))
-	x.packing, dst = x.p.unpack(r, dst)
-	x.loaded, x.record = ref, r[packedHead:][:x.packing.size]
-	return dst
+func (x *wholeSession) Load(ref Ref, dst []uint64) []uint64 {
+	return x.p.unpack(x.p.arena.from(uint64(ref)), dst)
 }
 
 // Parents implements [Session]. There is one candidate, the true parent, unless the state is from
 // the Tree store.
-func (x *packedSession) Parents(ref Ref, yield func(Ref) bool) {
+func (x *wholeSession) Parents(ref Ref, yield func(Ref) bool) {
 	head := x.p.arena.from(uint64(ref))[0]
 	from := head & addressMask
 	switch {
-	case head&old != 0:
+	case head&fromTree != 0:
 		if x.older == nil {
 			x.older, x.name = x.p.tree.NewSession(), x.p.renamer()
 		}
@@ -540,13 +493,13 @@ func (x *packedSession) Parents(ref Ref, yield func(Ref) bool) {
 
 // each calls f for the records of a session, in the order in which they were made, until it returns
 // an error. No session may be in use.
-func (p *Packed) each(x *packedSession, f func(r []uint64) error) error {
+func (p *Whole) each(x *wholeSession, f func(r []uint64) error) error {
 	x.leave()
 	all := *p.packings.Load()
 	for _, n := range x.chunks {
 		for at := uint64(0); at < uint64(p.arena.used[n-1]); {
 			r := p.arena.from(n<<chunkShift | at)
-			at += packedHead + uint64(all[packingOf(r[0])].size)
+			at += wholeHead + uint64(all[packingOf(r[0])].size)
 			if err := f(r); err != nil {
 				return err
 			}
@@ -562,7 +515,7 @@ func (p *Packed) each(x *packedSession, f func(r []uint64) error) error {
 // The states of each session are moved by a goroutine of its own, in the order in which they were
 // inserted. A parent was inserted before its children, so waiting for a parent that another
 // goroutine has to move cannot be circular.
-func (p *Packed) Return() (Store, func(Ref) Ref, error) {
+func (p *Whole) Return() (Store, func(Ref) Ref, error) {
 	var failed atomic.Bool
 	var g errgroup.Group
 	for _, x := range p.sessions {
@@ -594,7 +547,7 @@ func (p *Packed) Return() (Store, func(Ref) Ref, error) {
 
 // mover moves the states of one session.
 type mover struct {
-	p      *Packed
+	p      *Whole
 	to     Deferring
 	failed *atomic.Bool // another mover has failed
 	buf    []uint64
@@ -609,7 +562,7 @@ var errTwice = errors.New("statestore: a state was stored twice")
 
 // move moves the state of a record.
 func (m *mover) move(r []uint64) error {
-	if r[0]&old != 0 {
+	if r[0]&fromTree != 0 {
 		m.mark(r, m.p.origins[r[0]&addressMask])
 		return nil
 	}
@@ -617,7 +570,7 @@ func (m *mover) move(r []uint64) error {
 	if err != nil {
 		return err
 	}
-	_, m.buf = m.p.unpack(r, m.buf)
+	m.buf = m.p.unpack(r, m.buf)
 	deferred, err := m.to.Defer(m.buf, parent, nil)
 	switch {
 	case err != nil:

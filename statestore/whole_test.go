@@ -9,10 +9,10 @@ import (
 	"cpor/testkit/sample"
 )
 
-// TestPacked inserts states into a Tree store, unpacks them, inserts more with several sessions,
+// TestWhole inserts states into a Tree store, takes them over, inserts more with several sessions,
 // and gives all back: at each stage the stores have the states that were inserted, once each, under
 // the Refs that they name, with their parents.
-func TestPacked(t *testing.T) {
+func TestWhole(t *testing.T) {
 	for seed := range sample.Of[uint64](2, 6, 100) {
 		for _, n := range []struct{ samples, before, all int }{
 			{50, 1, 400}, {50, 40, 400}, {50, 1000, 3000}, {0, 700, 2500},
@@ -33,7 +33,7 @@ func TestPacked(t *testing.T) {
 				for i := range n.before {
 					refs[i], _, _ = x.Insert(states[i], refOfParent(refs, parents, i))
 				}
-				p, name, err := Unpack(tree, Options{})
+				p, name, err := TakeOver(tree, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -185,8 +185,8 @@ func insertSome(t *testing.T, x Deferring, w int, states [][]uint64, parents []i
 	settle()
 }
 
-// TestPackedFull checks that a Packed store without memory says so, and keeps what it has.
-func TestPackedFull(t *testing.T) {
+// TestWholeFull checks that a Whole store without memory says so, and keeps what it has.
+func TestWholeFull(t *testing.T) {
 	states, parents := someStates(6000, 1)
 	tree := mustNew(t, Options{})
 	x := tree.NewSession()
@@ -194,10 +194,10 @@ func TestPackedFull(t *testing.T) {
 	for i := range 100 {
 		refs[i], _, _ = x.Insert(states[i], refOfParent(refs, parents, i))
 	}
-	if _, _, err := Unpack(tree, Options{MaxBytes: 1}); err != ErrFull {
-		t.Fatalf("Unpack without memory: %v", err)
+	if _, _, err := TakeOver(tree, Options{MaxBytes: 1}); err != ErrFull {
+		t.Fatalf("TakeOver without memory: %v", err)
 	}
-	p, name, err := Unpack(tree, Options{MaxBytes: 100 << 10})
+	p, name, err := TakeOver(tree, Options{MaxBytes: 100 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
