@@ -91,60 +91,66 @@ func agreeOnSome(t *testing.T, names []string, texts map[string]string, together
 	write := writer(t, dir)
 	writeModule(t, write)
 	// One binary has many of them. Programs that look whether somebody waits are apart, because
-	// then that matters in the whole binary.
+	// then that matters in the whole binary. So is one with initializers: what they start is a
+	// goroutine of every test.
 	packageClause := regexp.MustCompile(`(?m)^package \w+`)
 	polling := regexp.MustCompile(`(?m)^\s*default:|x/sync/(errgroup|semaphore)`)
-	imports, tests := map[bool]string{}, map[bool]string{}
-	polls := map[string]bool{}
+	starts := regexp.MustCompile(`(?m)^func init\(`)
+	imports, tests, binaryOf := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, name := range names {
 		pkg := packages[name]
-		is := polling.MatchString(texts[name])
-		polls[name] = is
+		in := "all"
+		switch text := texts[name]; {
+		case starts.MatchString(text):
+			in = "only" + pkg
+		case polling.MatchString(text):
+			in = "polling"
+		}
+		binaryOf[name] = in
 		if together {
-			text := packageClause.ReplaceAllString(texts[name], "package all")
-			write(fmt.Sprintf("all%v/%s_test.go", is, pkg),
+			text := packageClause.ReplaceAllString(texts[name], "package "+in)
+			write(fmt.Sprintf("%s/%s_test.go", in, pkg),
 				strings.Replace(text, "func TestK(", "func Test_"+pkg+"(", 1))
-			tests[is] = ""
+			tests[in] = ""
 			continue
 		}
 		write(pkg+"/k.go", packageClause.ReplaceAllString(texts[name], "package "+pkg))
-		imports[is] += fmt.Sprintf("\t%q\n", "k/"+pkg)
-		tests[is] += fmt.Sprintf("func Test_%s(t *testing.T) { %s.TestK(t) }\n", pkg, pkg)
+		imports[in] += fmt.Sprintf("\t%q\n", "k/"+pkg)
+		tests[in] += fmt.Sprintf("func Test_%s(t *testing.T) { %s.TestK(t) }\n", pkg, pkg)
 	}
-	binaries := map[bool]*native.Binary{}
-	compiled := map[bool]*gosrc.Compiled{}
-	for is := range tests {
-		all := fmt.Sprintf("all%v", is)
+	binaries := map[string]*native.Binary{}
+	compiled := map[string]*gosrc.Compiled{}
+	for in := range tests {
 		if !together {
-			write(all+"/all_test.go",
-				"package all\n\nimport (\n\t\"testing\"\n"+imports[is]+")\n"+tests[is])
+			write(in+"/all_test.go",
+				"package "+in+"\n\nimport (\n\t\"testing\"\n"+imports[in]+")\n"+tests[in])
 		}
-		b, err := native.Build(t.Context(), native.BuildOptions{Dir: dir, Package: "./" + all})
+		b, err := native.Build(t.Context(), native.BuildOptions{Dir: dir, Package: "./" + in})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer b.Close()
-		binaries[is] = b
+		binaries[in] = b
 		if !together {
 			continue
 		}
-		pkgs, err := gosrc.Load(t.Context(), []string{"./" + all},
+		pkgs, err := gosrc.Load(t.Context(), []string{"./" + in},
 			gosrc.Options{Dir: dir, Tests: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if compiled[is], err = pkgs[0].Compile(); err != nil {
+		if compiled[in], err = pkgs[0].Compile(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, name := range names {
-		is, test := polls[name], "Test_"+packages[name]
+		in, test := binaryOf[name], "Test_"+packages[name]
 		c := apart[name]
 		if together {
-			all := compiled[is]
+			all := compiled[in]
 			c = interpretedTest{func() (*gosrc.Compiled, error) { return all, nil }, test}
 		}
-		t.Run(name, func(t *testing.T) { seen[agree(t, c, binaries[is], test, texts[name])]++ })
+		t.Run(name, func(t *testing.T) { seen[agree(t, c, binaries[in], test, texts[name])]++ })
 	}
 }
 
