@@ -40,7 +40,8 @@ const (
 // seenBlue marks the vertices on a pile that became blue when they were seen.
 const seenBlue = 1 << 31
 
-// worker runs one nested depth-first search of a CNDFS (Evangelista et al. 2012, algorithm 2).
+// worker runs one nested depth-first search of a CNDFS (Evangelista et al. 2012, algorithm 2), or,
+// if it is the only one, a search of the same kind without nested ones (components.go).
 // Its whole position is in its fields, so it can stop wherever step says so, and continue later.
 type worker struct {
 	s   *exploration
@@ -62,6 +63,7 @@ type worker struct {
 	// expanded, and the ends of their transitions.
 	closed, ends []statestore.Ref
 
+	parts components   // without nested searches
 	pinks pile[packed] // R: the vertices of the red search at hand, with several workers
 	next  []vertex
 	refs  []statestore.Ref
@@ -155,7 +157,8 @@ func (w *worker) refuse(err error) {
 // step reports whether the worker may continue.
 func (w *worker) step() bool {
 	s := w.s
-	if w.tick++; w.tick%256 == 0 && s.budget > 0 && s.bytes() > s.budget {
+	if w.tick++; w.tick%256 == 0 && (s.budget > 0 && s.bytes() > s.budget ||
+		w.parts.live.n > mostLive) {
 		s.fail(s.watch.OutOfMemory())
 	}
 	if w.walker != nil && !w.walker.walk(w.executed) {
@@ -244,28 +247,17 @@ func (s *exploration) closes(from, to uint32) bool {
 	return s.accepting(from) || s.accepting(to) || s.weak[to/s.levels]
 }
 
-// found ends the search with a cycle: the stack, of which the uppermost has a
-// transition to a vertex further down.
-func (w *worker) found(to vertex) {
+// found ends the search with a cycle: the stack, of which the uppermost has a transition to a
+// vertex further down, perhaps by way of others.
+func (w *worker) found(others ...vertex) {
 	s := w.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop.Store(true)
 	s.pool.close()
-	if s.lasso != nil || s.err != nil {
-		return
+	if s.lasso == nil && s.err == nil {
+		s.lasso = &lasso{path: append(w.vertices(), others...)}
 	}
-	l := &lasso{path: w.vertices()}
-	before := len(l.path) - w.stack.n // what is not on the stack
-	if w.red >= 0 {
-		before++
-	}
-	for i := range w.stack.n {
-		if (w.red < 0 || i < w.red) && w.stack.at(i).vertex() == to {
-			l.loop = before + i
-		}
-	}
-	s.lasso = l
 }
 
 // enter visits a vertex in the blue search unless it is blue, and takes its state for the claim.
@@ -279,9 +271,13 @@ func (w *worker) enter(v vertex) (entered, safe bool) {
 	if e.has(b + blue) {
 		return false, safe
 	}
-	if s.loose[v.at/s.levels] {
+	switch slot := s.slot(v.at); {
+	case slot >= 0:
 		e.mark(b + blue)
-	} else {
+		w.begin(v, &e, slot)
+	case s.loose[v.at/s.levels]:
+		e.mark(b + blue)
+	default:
 		e.mark(b + s.cyan(w.id))
 	}
 	w.x.take(&e)
@@ -349,25 +345,11 @@ func (w *worker) siftBlue(v vertex) bool {
 			e.unlock()
 			continue
 		}
-		// Nothing is set before it is true, and what is not set yet is seen when the vertex is
-		// entered.
-		e, ok := s.colors.peek(to.ref)
+		visit, safe, ok := w.meet(v, to)
 		if !ok {
-			left = append(left, to)
-			continue
-		}
-		b := s.bit(to.at)
-		cyan, done := e.has(b+s.cyan(w.id)), e.has(b+blue)
-		safe := s.reduction == None || e.has(bitSafe)
-		if !e.same(to.ref) {
-			left = append(left, to)
-			continue
-		}
-		if cyan && s.closes(v.at, to.at) {
-			w.found(to)
 			return false
 		}
-		if !cyan && !done {
+		if visit {
 			left = append(left, to)
 		} else if !safe {
 			unsafe = true
@@ -382,6 +364,31 @@ func (w *worker) siftBlue(v vertex) bool {
 		w.stack.top().left |= leftReduced
 	}
 	return true
+}
+
+// meet reports whether the blue search must visit a successor of the vertex on top of the stack, or
+// else whether its state is safe. ok is false if the search is over.
+func (w *worker) meet(v, to vertex) (visit, safe, ok bool) {
+	s := w.s
+	// Nothing is set before it is true, and what is not set yet is seen when the vertex is
+	// entered.
+	e, known := s.colors.peek(to.ref)
+	if !known {
+		return true, false, true
+	}
+	b := s.bit(to.at)
+	done, safe := e.has(b+blue), s.reduction == None || e.has(bitSafe)
+	cyan := s.slot(to.at) < 0 && e.has(b+s.cyan(w.id))
+	switch {
+	case !e.same(to.ref):
+		return true, false, true
+	case cyan && s.closes(v.at, to.at):
+		w.found()
+		return false, safe, false
+	case done && !w.join(to):
+		return false, safe, false
+	}
+	return !cyan && !done, safe, true
 }
 
 // dfsBlue visits the vertices below one that was entered, in depth-first order. It returns false
@@ -423,8 +430,13 @@ func (w *worker) goOn() bool {
 				if !w.open(to) {
 					return false
 				}
-			} else if !safe {
+				continue
+			}
+			if !safe {
 				top.left |= leftUnsafe
+			}
+			if !w.join(to) {
+				return false
 			}
 			continue
 		}
@@ -439,7 +451,9 @@ func (w *worker) goOn() bool {
 // is left.
 func (w *worker) leave(v visit) bool {
 	s := w.s
-	if q := v.at / s.levels; !s.loose[q] {
+	if q := v.at / s.levels; s.slot(v.at) >= 0 {
+		w.finish()
+	} else if !s.loose[q] {
 		e := s.colors.lock(v.ref)
 		e.mark(s.bit(v.at) + blue)
 		e.unlock()
@@ -459,9 +473,10 @@ func (w *worker) left(v visit) {
 	q := v.at / s.levels
 	b := s.bit(v.at)
 	safe, reduced := true, v.left&leftReduced != 0
-	if !s.loose[q] || reduced {
+	colored := !s.loose[q] && s.slot(v.at) < 0
+	if colored || reduced {
 		e := s.colors.lock(v.ref)
-		if !s.loose[q] {
+		if colored {
 			e.erase(b + s.cyan(w.id))
 		}
 		if reduced {
@@ -519,7 +534,7 @@ func (w *worker) siftRed(vertex) bool {
 			continue
 		}
 		if cyan {
-			w.found(to)
+			w.found()
 			return false
 		}
 		if !done {

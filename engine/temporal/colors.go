@@ -14,8 +14,9 @@ import (
 // proviso must know about the state, and the colors of its vertices in the product. It is a hash
 // table in shards with a lock each. The hash of a state's reference is as long as the reference,
 // which could be recovered from it. Its highest bits are the number of the shard. An entry is a
-// few 32-bit words: the other bits of the hash (the key), followed by the state's bits. So a state
-// with one worker and a small automaton takes 8 bytes and a share of the table's free space,
+// few 32-bit words: the other bits of the hash (the key), followed by the state's bits, and by
+// numbers where components are sought (components.go). So a state with one worker and a small
+// automaton takes 8 bytes, or 4 more for each number, and a share of the table's free space,
 // besides the store.
 //
 // An entry that is 0 is free, or equally the entry of a state that has no bit yet and the key 0.
@@ -27,6 +28,7 @@ import (
 // locked step without a pointer for each.
 type colors struct {
 	words  int // of an entry
+	bits   int // of them: those before the numbers
 	fields int // bits of the state itself
 	each   int // bits of a vertex
 	tables [colorShards]atomic.Pointer[colorTable]
@@ -65,10 +67,11 @@ type colorShard struct {
 	_     [40]byte // shards share no cache line
 }
 
-// newColors returns a table for states with so many bits, and so many vertices of that many
-// bits each.
-func newColors(fields, vertices, each int) *colors {
-	c := &colors{fields: fields, each: each, words: (keyBits + fields + vertices*each + 31) / 32}
+// newColors returns a table for states with so many bits, so many vertices of that many bits each,
+// and so many numbers.
+func newColors(fields, vertices, each, numbers int) *colors {
+	c := &colors{fields: fields, each: each, bits: (keyBits + fields + vertices*each + 31) / 32}
+	c.words = c.bits + numbers
 	for i := range c.shards {
 		// The shards have different sizes, so that they do not all grow at once.
 		c.alloc(i, firstEntries+firstEntries*uint64(i)/colorShards)

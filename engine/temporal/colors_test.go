@@ -11,7 +11,7 @@ import (
 // is set once and for all, and each goroutine has a bit that it alone sets and clears.
 func TestColors(t *testing.T) {
 	const states, workers = 5000, 4
-	c := newColors(1, 1, workers)
+	c := newColors(1, 1, workers, 0)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {

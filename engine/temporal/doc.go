@@ -150,9 +150,39 @@
 // cndfs.go is the nested depth-first search of Evangelista, Laarman, Petrucci, van
 // de Pol, "Improved multi-core nested depth-first search" (ATVA 2012): each
 // worker runs one, and they share what is finished. With one worker it is the
-// classical nested search of Courcoubetis, Vardi, Wolper, Yannakakis (1992).
+// classical nested search of Courcoubetis, Vardi, Wolper, Yannakakis (1992), which remains where
+// the search of the next section is not possible.
 // Fairness is a generalized acceptance condition with one set for each thread, in
 // the product as a counter (Choueka 1974).
+//
+// # One worker
+//
+// One worker searches in a single depth-first search, which visits each vertex once
+// (components.go): it finds strongly connected components (Gabow, "Path-based depth-first search
+// for strong and biconnected components", 2000) and looks for accepting vertices in them (Couvreur,
+// "On-the-fly verification of linear temporal logic", FM 1999; Geldenhuys, Valmari, "More efficient
+// on-the-fly LTL verification with Tarjan's algorithm", 2005). A vertex is live from when it is
+// entered until its component is complete.
+//
+//   - The roots on the stack divide the live vertices, in the order in which they were entered,
+//     into components of the graph visited so far. From each live vertex there is a way to the root
+//     of its component, and from each root one along the stack to the vertex on top. So a
+//     transition from there to a live vertex closes cycles, and makes one component of all those
+//     from that of the vertex on. If a vertex of them is accepting, there is an accepting cycle.
+//   - A component with several vertices, or with a transition to itself, has no accepting one, or
+//     the search had ended. So only the roots need to be looked at.
+//   - A component is complete when its root leaves the stack: all transitions of its vertices have
+//     been looked at, when they were expanded or when their ends were taken from the pile. Its
+//     vertices are the last live ones, and no way leads from them back to the stack.
+//   - So if the product has a reachable accepting cycle, its component is not completed before a
+//     transition is looked at that closes a cycle through an accepting vertex.
+//
+// A vertex's number, its place among the live ones, stays with its colors. It is live if it is at
+// that place, so nothing is marked when a component is complete. There are nested searches with
+// several workers, with fairness (a counter has too many levels for numbers), with checkpoints, and
+// if the automaton has more than four states in strong components.
+//
+// # Strengths
 //
 // A cycle of the product stays in one component of the automaton, and most components
 // are of a simple kind (buchi.Strength):

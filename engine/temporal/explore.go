@@ -87,6 +87,7 @@ type exploration struct {
 	weak    []bool // by state of the automaton: every cycle through it is accepting
 	loose   []bool // by state of the automaton: no cycle through it is accepting
 	nested  bool   // some state is accepting and not weak: nested searches are needed
+	places  []int  // instead of those: see slot
 	threads int    // whose fairness counts; 0 without fairness
 	least   int    // threads there are in the beginning
 	levels  uint32
@@ -121,11 +122,8 @@ type exploration struct {
 	fault  *fault
 }
 
-// lasso is a path in the product, whose vertices from loop on are repeated forever.
-type lasso struct {
-	path []vertex
-	loop int
-}
+// lasso is a path in the product that ends in an accepting cycle: its vertices.
+type lasso struct{ path []vertex }
 
 // polarities finds out how the propositions of a formula occur.
 func (s *exploration) polarities(f ltl.Formula, both map[string]bool) error {
@@ -218,7 +216,11 @@ func (s *exploration) prepare(n int) {
 	if s.reduction != None {
 		fields = bitAmple + ampleWidth
 	}
-	s.colors = newColors(fields, s.vertices(), s.eachOf(n))
+	numbers := 0
+	if n == 1 && s.nested && s.threads == 0 && !s.o.Strong && s.o.Checkpoint == nil {
+		numbers = s.assign()
+	}
+	s.colors = newColors(fields, s.vertices(), s.eachOf(n), numbers)
 	s.workers = make([]*worker, n)
 	for i := range s.workers {
 		s.workers[i] = newWorker(s, i)

@@ -344,7 +344,7 @@ func (c *checker) resume(s *exploration) error {
 	a := &archive{r: bufio.NewReader(c.keeping.c.From)}
 	old := s.colors
 	if n := len(from.Workers); n != len(s.workers) {
-		old = newColors(s.colors.fields, s.vertices(), s.eachOf(n))
+		old = newColors(s.colors.fields, s.vertices(), s.eachOf(n), 0)
 	}
 	a.colors(old)
 	if a.err == nil && old != s.colors {

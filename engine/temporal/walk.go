@@ -163,7 +163,7 @@ func (r *walker) step() bool {
 		r.some = min(r.some, r.rng.IntN(walkLength))
 		return true
 	}
-	return r.found(i)
+	return r.found()
 }
 
 // move takes a transition of the live state, of some threads only if there is one. Where no
@@ -199,10 +199,10 @@ func (r *walker) move(some bool) bool {
 	return true
 }
 
-// found ends the search with the walk, whose last vertex has a transition to vertex i of it.
-func (r *walker) found(i int) bool {
+// found ends the search with the walk, whose last vertex has a transition to one before it.
+func (r *walker) found() bool {
 	s := r.s
-	l := &lasso{loop: i}
+	l := &lasso{}
 	var parent statestore.Ref
 	for k := range r.at {
 		ref, _, err := r.x.session.Insert(r.state(k), parent)

@@ -194,6 +194,7 @@ var Sampling = []struct{ Name, What string }{
 var Temporal = []struct{ Name, What string }{
 	{"fair/wakes", "no transition of an ample set enables a thread"},
 	{"fair/known", "of a state that has an ample set only its thread is known to be enabled"},
+	{"components/join", "a transition to the first half of the live vertices joins no components"},
 	{"reach/open", "a state that the nested search has met is unknown to the full search"},
 }
 
