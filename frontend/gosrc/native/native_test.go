@@ -488,6 +488,32 @@ type pointed struct {
 	at   [1]*int
 }
 
+var (
+	oldKeys []*[3]int
+	oldMap  = map[*[3]int]int{}
+	_       = reflect.PointerTo(reflect.TypeFor[pointed]()) // has a map of pointers, too
+)
+
+func init() {
+	for i := range 40 {
+		oldKeys = append(oldKeys, new([3]int))
+		oldMap[oldKeys[i]] = i
+	}
+}
+
+func TestOldMap(t *testing.T) { // its keys keep their hashes
+	for i, k := range oldKeys {
+		if got, ok := oldMap[k]; got != i || !ok {
+			t.Error(i, got)
+		}
+	}
+	k := new([3]int)
+	oldMap[k] = 40
+	if delete(oldMap, oldKeys[1]); oldMap[k] != 40 || len(oldMap) != 40 {
+		t.Error(oldMap[k], len(oldMap))
+	}
+}
+
 func TestRange(t *testing.T) { // in an order that is the same in all executions
 	chans, anys, structs := map[chan int]int{}, map[any]int{}, map[pointed]int{}
 	var keys []chan int
@@ -877,6 +903,7 @@ func TestEnds(t *testing.T) {
 		{"TestKept", native.Passed, "", 0, native.Repeat, false},
 		{"TestLarge", native.Passed, "", 0, native.Fork, false},
 		{"TestRange", native.Passed, "", 0, native.Repeat, false},
+		{"TestOldMap", native.Passed, "", 0, native.Repeat, false},
 		{"TestHeader", native.Passed, "", 0, native.Fork, false},
 		{"TestDropped", native.Passed, "", 0, native.Fork, false},
 		{"TestRace", native.Crashed, "data race", 2, native.Repeat, false},
@@ -1083,6 +1110,58 @@ func TestInitial(t *testing.T) {
 							version, test, mode)
 					}
 					hashes[seed] = x.Hash
+				}
+			}
+		}
+	}
+}
+
+const groups = `package a
+
+import (
+	"sync"
+	"testing"
+)
+
+var (
+	group sync.WaitGroup
+	n     int
+)
+
+func init() {
+	var first sync.WaitGroup
+	first.Go(func() { n = 1 })
+	first.Wait()
+	group.Go(func() { n++ })
+}
+
+func TestWaits(t *testing.T) {
+	if group.Wait(); n != 2 {
+		t.Fatal(n)
+	}
+}
+
+func TestWaitsNot(t *testing.T) { n++ }
+`
+
+// TestInitialGroups: goroutines that initializers start with WaitGroup.Go are those of each
+// execution.
+func TestInitialGroups(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{
+		Package: ".", Dir: module(t, "1.25", map[string]string{"a_test.go": groups})})
+	for test, end := range map[string]native.End{"TestWaits": native.Passed,
+		"TestWaitsNot": native.Crashed} {
+		for _, mode := range []native.Mode{native.Repeat, native.Fork} {
+			p := start(t, b, test, mode)
+			for seed := range uint64(4) {
+				x, err := p.Run(t.Context(), nil,
+					native.Policy{Kind: native.Random, Seed: seed})
+				if err != nil || x.End != end {
+					t.Fatalf("%s, mode %d: %+v, %v", test, mode, x, err)
+				}
+				if x.Failure != nil && !strings.Contains(x.Failure.Message, "data race") {
+					t.Fatal(x.Failure)
 				}
 			}
 		}

@@ -90,6 +90,12 @@ var faults = []struct{ name, file, old, new string }{
 		"				cporRecvAlts(t, cases[i].c, i, !t.block)\n			}",
 		"				cporRecvAlts(t, cases[i].c, i, !t.block)\n			}\n			if FAULT && cporNAlts > 0 { break }",
 	},
+	{
+		"what initializers add to a WaitGroup is forgotten",
+		"clocks",
+		"		if n := *cporCounter(t); n > 0 {",
+		"		if n := *cporCounter(t); !FAULT && n > 0 {",
+	},
 	{"timers of initializers never fire", "clocks", "		if h.left >= 0 {",
 		"		if h.left >= 0 && !FAULT {"},
 	{"everybody may wait forever", "tell", "	if t.daemon {", "	if t.daemon || FAULT {"},
@@ -320,9 +326,12 @@ var (
 	flags  struct{ a, b bool }
 	large  = new(big.Int).Lsh(big.NewInt(1), 200)
 	once   = sync.OnceValue(func() int { return 5 })
+
+	late    sync.WaitGroup
+	readers sync.RWMutex
 )
 
-func init() { queue <- "x" }
+func init() { queue <- "x"; late.Add(2); readers.RLock() }
 
 // steps does something in two orders.
 func steps(f func()) {
@@ -335,6 +344,16 @@ func TestCounts(t *testing.T) {
 		t.Fatal(counts)
 	}
 	steps(func() { counts["a"]++; counts["b"]++ })
+}
+
+func TestLate(t *testing.T) { // waits for what initializers have added
+	go func() { late.Done(); late.Done() }()
+	late.Wait()
+}
+
+func TestReaders(t *testing.T) {
+	go readers.RUnlock()
+	readers.Lock()
 }
 
 func TestQueue(t *testing.T) {
@@ -605,6 +624,8 @@ var healthy = []string{
 	"TestRace: race",
 	"TestGlobal: pass, 2 executions",
 	"TestCounts: pass, 2 executions",
+	"TestLate: pass, 1 executions",
+	"TestReaders: pass, 1 executions",
 	"TestQueue: pass, 2 executions",
 	"TestFlags: pass, 2 executions",
 	"TestLarge: pass, 2 executions",
