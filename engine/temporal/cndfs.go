@@ -219,11 +219,14 @@ func (w *worker) successors(v vertex) bool {
 	return true
 }
 
-// push pushes a vertex's successors, which are in w.next, so that the first is visited first.
-// Other workers use other orders, so they search different parts.
+// push pushes a vertex's successors, which are in w.next. The first worker visits the last one
+// first: those to later components of the automaton come first, where the cycle must be that it
+// looks for, and among them the moves of the last threads. Properties often say what the first
+// threads wait for, and it is others that keep them waiting. Other workers use other orders, so
+// they search different parts.
 func (w *worker) push() {
 	switch {
-	case w.id == 0:
+	case w.id == 1:
 		slices.Reverse(w.next)
 	case w.id > 1:
 		w.rng.Shuffle(len(w.next), func(i, j int) { w.next[i], w.next[j] = w.next[j], w.next[i] })
