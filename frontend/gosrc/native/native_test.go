@@ -612,6 +612,15 @@ func TestSubtests(t *testing.T) { // what package testing does in between orders
 	}
 }
 
+func TestHelper(t *testing.T) { // has a map for all goroutines
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(t.Helper)
+		wg.Go(func() { t.Helper(); t.Log("x") })
+	}
+	wg.Wait()
+}
+
 func TestLoopback(t *testing.T) {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -922,6 +931,7 @@ func TestEnds(t *testing.T) {
 		{"TestOpen", native.Passed, "", 0, native.Repeat, false},
 		{"TestShare", native.Passed, "", 0, native.Repeat, true},
 		{"TestSubtests", native.Crashed, "data race", 2, native.Repeat, false},
+		{"TestHelper", native.Passed, "", 0, native.Repeat, false},
 		{"TestLoopback", native.Passed, "", 0, native.Repeat, false},
 		{"TestPacket", native.Passed, "", 0, native.Repeat, true},
 		{"TestDraw", native.Passed, "", 0, native.Repeat, false},
@@ -1165,6 +1175,18 @@ func TestInitialGroups(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestStripped: a binary without symbols is refused.
+func TestStripped(t *testing.T) {
+	needLong(t)
+	_, err := native.Build(t.Context(), native.BuildOptions{Package: ".",
+		Dir: module(t, "1.25", map[string]string{"a_test.go": "package a\n"}),
+		Env: []string{"GOFLAGS=-ldflags=-s"}})
+	var no *native.Unsupported
+	if !errors.As(err, &no) || !strings.Contains(no.Error(), "remove -s") {
+		t.Error(err)
 	}
 }
 

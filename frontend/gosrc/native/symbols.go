@@ -63,7 +63,8 @@ func writeBounds(file, to string, deps []dependency) error {
 	defer f.Close()
 	symbols, err := f.Symbols()
 	if errors.Is(err, elf.ErrNoSymbols) {
-		return nil
+		return &Unsupported{"the linker has left out the symbols of variables, without which " +
+			"nobody knows what an execution overwrites: remove -s from -ldflags in GOFLAGS"}
 	}
 	if err != nil {
 		return err
