@@ -211,7 +211,7 @@
 // For formulas such as [] p and !p W q, the automaton waits in its first state for something bad,
 // and accepts whatever follows. Then the formula is violated if and only if a bad state can be
 // reached through states in which the automaton can wait, and the order of the search does not
-// matter. So once ample sets have turned out to be rare (without a reduction, after a thousand
+// matter. So once ample sets have turned out to be rare (without a reduction, after a few hundred
 // states), the driver of the full search (package search) goes on: it begins many insertions
 // before it completes them, remembers steps, and needs no colors (reach.go). Those states that
 // have been expanded count as covered for it, and the others that have been met are its initial

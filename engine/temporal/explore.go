@@ -577,7 +577,7 @@ func (x *expander) decide(path func() []statestore.Ref) (ample uint32, err error
 		return ampleFull, nil
 	}
 	c := x.choose(n)
-	over := x.trial.told(c != nil)
+	over := x.trial.told(c != nil, s.broad)
 	if s.broad && x.trial.rare > 0 {
 		s.fail(errBroad)
 	} else if over {
@@ -789,7 +789,7 @@ func (s *exploration) another() bool {
 		s.fail(&engine.Stop{Reason: fmt.Sprintf("limit of %d states", limit)})
 		return false
 	}
-	if s.broad && s.reduction == None && int(n) > pace.window {
+	if s.broad && s.reduction == None && int(n) > pace.window/hasty {
 		s.fail(errBroad)
 		return false
 	}

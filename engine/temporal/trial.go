@@ -22,6 +22,8 @@ const (
 	// any more. It takes some ten thousand states, and then costs as much as without a
 	// reduction.
 	enough = 3
+	// hasty divides the states that are looked at before the driver of the full search goes on.
+	hasty = 4
 )
 
 // pace says when a search begins with what only large ones need. Tests use an earlier time.
@@ -47,13 +49,18 @@ func (x *trial) next() bool {
 	return true
 }
 
-// told records whether there was one. It reports whether to give up for good.
-func (x *trial) told(found bool) (over bool) {
+// told records whether there was one. It reports whether to give up for good. brief says that
+// without ample sets the driver of the full search goes on, which gains more than the search itself
+// would: then it decides earlier.
+func (x *trial) told(found, brief bool) (over bool) {
 	x.seen++
 	if found {
 		x.found++
 	}
-	window := pace.window
+	window, every := pace.window, pace.sampleEvery
+	if brief {
+		window, every = window/hasty, every/hasty
+	}
 	if x.sampling {
 		window = pace.sample
 	}
@@ -62,10 +69,10 @@ func (x *trial) told(found bool) (over bool) {
 	}
 	was := x.sampling
 	if x.sampling = x.found*trialWorth < x.seen; was && x.sampling {
-		x.every = min(2*x.every, max(rarest, pace.sampleEvery))
+		x.every = min(2*x.every, max(rarest, every))
 		x.rare++
 	} else {
-		x.every, x.rare = pace.sampleEvery, 0
+		x.every, x.rare = every, 0
 	}
 	x.seen, x.found = 0, 0
 	return x.rare == enough
