@@ -39,11 +39,10 @@ const (
 	// after is how many calls of Turn come before the first dive: a search of a tenth of a
 	// second has none, and finds what it finds breadth first, with the shortest trace.
 	after = 32_000 / engine.TurnStates
-	// A call is worth early steps at first, half as many each time that their number has doubled,
-	// and late steps in the end. A step costs about as much as a state. Drawing one of many
-	// alternatives executes all of them, and each counts as a step.
-	early = engine.TurnStates / 4
-	late  = engine.TurnStates / 16
+	// A state is worth early parts of a step at first, half as many each time that the number of
+	// calls has doubled, and late parts in the end. A step costs about as much as a state. Drawing
+	// one of many alternatives executes all of them, and each counts as a step.
+	early, late, parts = 4, 1, 32
 	// most bounds the steps that one call executes, roughly, so that no worker is away for long.
 	most = 1024
 	// shortest is the length at which an execution is cut off at first. One in longerBy
@@ -65,7 +64,7 @@ type Diver struct {
 	stop            func()
 
 	calls atomic.Uint64
-	due   atomic.Int64 // steps
+	due   atomic.Int64 // parts of steps
 	found atomic.Pointer[Found]
 
 	mu       sync.Mutex // held by the worker that dives
@@ -109,12 +108,14 @@ func (d *Diver) Turn() {
 	if n < after {
 		return
 	}
-	d.due.Add(int64(max(early>>(bits.Len64(n/after)-1), late)))
+	d.due.Add(engine.TurnStates * int64(max(early>>(bits.Len64(n/after)-1), late)))
 	if d.found.Load() != nil || !d.mu.TryLock() {
 		return
 	}
 	defer d.mu.Unlock()
-	for end := d.executed + min(d.due.Swap(0), most); d.executed < end; {
+	steps := d.due.Load() / parts
+	d.due.Add(-steps * parts)
+	for end := d.executed + min(steps, most); d.executed < end; {
 		if v := d.step(); v != nil {
 			t := &trace.Trace{Initial: d.initial, Steps: slices.Clone(d.steps), Violation: v}
 			d.found.Store(&Found{t, d.number})
