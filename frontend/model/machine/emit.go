@@ -294,16 +294,17 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	x.loads()
 	x.over = f.Block()
 	x.blocked = f.Block()
-	var loop func()
-	if cyclic {
-		loop = func() {
-			e.Within(f, x.cur)
-			e.Within(f, x.at)
-		}
+	succ := make([][]int, len(blocks))
+	for i := range blocks {
+		succ[i] = blocks[i].succ
 	}
-	code.Blocks(f, len(blocks), loop, func(i int, jump func(to int)) {
-		x.block(blocks, i, jump)
-	})
+	pass := func() {
+		e.Within(f, x.cur)
+		e.Within(f, x.at)
+	}
+	if !code.Blocks(f, succ, pass, func(i int, jump func(to int)) { x.block(blocks, i, jump) }) {
+		x.beyond()
+	}
 	f.End()
 	if e.Accesses {
 		e.Looked(f)

@@ -1594,17 +1594,27 @@ func (x *fn) receive(c *channel, y *edge) {
 func (x *fn) dstep(y *edge) {
 	list, inner, cyclic := x.within(y.inner)
 	steps := x.temp()
-	var again func()
 	if cyclic {
 		x.I32(code.ListBytes) // a d_step that takes longer is the machine's
 		x.Set(steps)
-		again = func() {
-			x.e.Within(x.Func, cur)
-			x.e.Within(x.Func, fb)
+	}
+	succ := make([][]int, len(list))
+	for i, s := range list {
+		for _, f := range s.edges {
+			if !f.leaves {
+				succ[i] = append(succ[i], inner[&x.p.states[f.to]])
+			}
+		}
+		if s.fall != nil {
+			succ[i] = append(succ[i], inner[s.fall])
 		}
 	}
+	again := func() {
+		x.e.Within(x.Func, cur)
+		x.e.Within(x.Func, fb)
+	}
 	over := x.Block()
-	code.Blocks(x.Func, len(list), again, func(i int, jump func(to int)) {
+	ok := code.Blocks(x.Func, succ, again, func(i int, jump func(to int)) {
 		proceed := func(to *state) {
 			if inner[to] <= i {
 				x.Get(steps)
@@ -1642,6 +1652,9 @@ func (x *fn) dstep(y *edge) {
 		}
 		proceed(list[i].fall)
 	})
+	if !ok {
+		panic(beyond{})
+	}
 	x.End()
 	x.done(steps)
 }
