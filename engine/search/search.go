@@ -129,8 +129,9 @@ type Remembering interface {
 // Whole is implemented by expanders that can be faster when states are stored whole, not as
 // numbers of their parts (see [Numbered]).
 type Whole interface {
-	// Whole reports whether that is so. It is called between two states.
-	Whole() bool
+	// Whole reports whether that is so, and whether it is known not to be. It is called between
+	// two states.
+	Whole() (wants, refuses bool)
 }
 
 // Stopper is implemented by visitors that can tell whether the search should end.

@@ -13,7 +13,7 @@ import (
 const (
 	// wholeBytes is how much memory states may take while they are stored whole. Few processes
 	// that search take less anyway.
-	wholeBytes = 64 << 20
+	wholeBytes = 256 << 20
 	// A store must be allowed to take at least so many times as much. So what is stored whole
 	// does not end a search for lack of memory.
 	wholeShare = 8
@@ -47,11 +47,11 @@ func (r *run) mayStoreWhole(x Expander) {
 
 // due reports whether it is time to move the states of a store.
 func (w *whole) due(x Expander, store statestore.Store) bool {
-	wants := x.(Whole).Whole()
+	wants, refuses := x.(Whole).Whole()
 	if w.store == nil {
 		return wants
 	}
-	return !wants || store.Bytes() > w.most
+	return refuses || store.Bytes() > w.most
 }
 
 // moveStates moves the states to the other store, there and back once. No worker runs.

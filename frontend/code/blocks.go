@@ -6,18 +6,20 @@ import (
 	"cpor/frontend/code/wasm"
 )
 
-// Blocks makes code of blocks that jump to each other. Execution begins with the first; succ has the
-// blocks that each may jump to, and all jumps lead to later blocks but those of loops. body makes
-// a block, and has to end it with a jump or a return. again makes code that is executed at the
-// beginning of each pass of a loop.
+// Blocks makes code of blocks that jump to each other. Execution begins with the first; succ has
+// the blocks that each may jump to, and all jumps lead to later blocks but those of loops. body
+// makes a block, and has to end it with a jump or a return. again makes code that is executed at
+// the beginning of each pass of a loop.
 //
 // WebAssembly only has blocks and loops within each other, so each loop is to be entered at its
 // first block only. Otherwise Blocks makes nothing and returns false.
 //
 // A loop becomes a loop of WebAssembly. In it, as in all that is outside of loops, its blocks and
-// its inner loops follow each other such that jumps lead forward; each is reached by a branch out of
-// a block of WebAssembly that ends there. See Ramsey, "Beyond Relooper" (ICFP 2022).
-func Blocks(f *wasm.Func, succ [][]int, again func(), body func(i int, jump func(to int))) bool {
+// its inner loops follow each other such that jumps lead forward; each is reached by a branch out
+// of a block of WebAssembly that ends there. See Ramsey, "Beyond Relooper" (ICFP 2022).
+func Blocks(
+	f *wasm.Func, succ [][]int, again func(), body func(i int, jump func(to int)),
+) bool {
 	g := newNest(succ)
 	if g == nil {
 		return false
