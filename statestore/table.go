@@ -197,25 +197,6 @@ func (t *table) touch(shard, e uint64) {
 	}
 }
 
-// peek returns the low part of the first entry in e's line with the same hash part; 0 if there is
-// none.
-func (t *table) peek(shard, e uint64) uint64 {
-	if s := t.dir[shard].Load(); s != nil {
-		i, _ := bits.Mul64(e&^t.low, s.lines())
-		line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
-		for j := range line {
-			v := atomic.LoadUint64(&line[j])
-			if v == 0 {
-				return 0
-			}
-			if (v^e)&^t.low == 0 {
-				return v & t.low
-			}
-		}
-	}
-	return 0
-}
-
 // archive is [shards.archive], with huge pages.
 func (t *table) archive(a *archive) {
 	t.shards.archive(a)

@@ -11,8 +11,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sync/errgroup"
-
-	"cpor/internal/prefetch"
 )
 
 // Whole takes over the states of a Tree store for a while ([TakeOver], [Whole.Return]). It does not
@@ -437,23 +435,12 @@ func (x *wholeSession) Defer(s []uint64, parent Ref, _ []int32) (bool, error) {
 	return true, nil
 }
 
-// aheadWords is how many words records take when they are asked for before they are compared.
-// Fewer are in the processor's caches anyway.
-const aheadWords = 2 << 20
-
 // Settle implements [Deferring].
 func (x *wholeSession) Settle(added func(Ref) error) error {
 	open, kept, t := x.open, x.kept, x.p.table
 	x.open, x.kept = open[:0], kept[:0]
 	for i := max(0, len(open)-behind); i < len(open); i++ {
 		t.touch(open[i].shard, open[i].entry)
-	}
-	if x.p.arena.words.Load() > aheadWords {
-		for i := range open {
-			if at := t.peek(open[i].shard, open[i].entry); at != 0 {
-				prefetch.Line(unsafe.Pointer(&x.p.arena.from(at)[0]))
-			}
-		}
 	}
 	begin := 0
 	for i := range open {

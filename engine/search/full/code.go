@@ -43,18 +43,14 @@ type code struct {
 	waited time.Duration // for the compiler
 
 	now       way
-	clear     bool // states should be stored whole
-	tried     bool // they were, while code was not much slower
-	trying    bool // they are
-	measured  bool // at least once
+	clear     bool // code is much faster, by the last measurement that was clear
 	left      int  // the states that are still expanded this way
 	measuring bool // how long they take is measured
 	window    int  // the number of these states among those of a measurement
 	cost      [ways]float64
-	stay      int    // how many states one measurement decides about
-	steps     uint64 // in the window that is measured, or before it
-	spent     time.Duration
-	begun     time.Time // the window
+	stay      int           // how many states one measurement decides about; it grows with each
+	steps     uint64        // in the window that is measured
+	spent     time.Duration // on them
 }
 
 const (
@@ -65,34 +61,32 @@ const (
 	// A worker waits at most this long for the compiler, and looks again after each glance. Without
 	// code a transition takes several times as long, so it would get little done meanwhile.
 	patience, glance = 30 * time.Millisecond, time.Millisecond
-	// Before there is code, one state in sampling is measured. Two windows decide, each of this
-	// many transitions or this long. If a state takes longer than longestState, the process was
-	// interrupted, and no more counts.
+	// One state in sampling is measured. Two windows decide, each of this many transitions or this
+	// long. If a state takes longer than longestState, the process was interrupted, and no more
+	// counts.
 	sampling, window      = 16, 256
 	longestWindow         = 100 * time.Microsecond
 	longest, longestState = 4 * time.Microsecond, 16 * time.Microsecond
-	// A measurement expands windows of states in both ways, in turns, and measures all that their
-	// worker does. A window has windowStates, or ends after the piece that has taken longWindow.
-	// The best window of each way counts, because a process is interrupted now and then. The first
-	// few windows fill caches.
-	windowStates, piece, longWindow = 96, 16, 200 * time.Microsecond
-	windows, warming                = 16, 2
-	// A measurement ends before its last window if one way takes so many times as long as the
-	// other.
-	early, much, soon, veryMuch = 8, 1.4, 6, 3
+	// A measurement expands windows of states in both ways, in turns. The best window of each
+	// way counts, because a process is interrupted now and then. The first few windows fill
+	// caches.
+	windowStates, windows, warming = 96, 16, 4
+	// A measurement ends early where one way takes far longer than the other: after early windows
+	// if it takes more than much times as long, after soon windows more than veryMuch.
+	early, much    = 8, 1.4
+	soon, veryMuch = 6, 3
 	// The decision holds for firstStay states, and each time for longer times as many.
 	firstStay, longer, lastStay = 1 << 13, 4, 1 << 19
 	// Code gains from states that are stored whole, and cached steps from the numbers of parts. So
-	// code has to take less than wholeGain of the other way's time for states to be stored whole.
-	// Below mayGain they are once, for trial windows.
-	wholeGain, mayGain, trial = 0.9, 1.5, 8
+	// code has to take less than this share of the other way's time for states to be stored whole.
+	wholeGain = 0.9
 )
 
 // Whole implements [search.Whole].
 func (x *Expander) Whole() (wants, refuses bool) {
 	c := &x.code
 	wants = c.clear || c.forced && c.code != nil
-	return wants, !wants && c.measured
+	return wants, !wants && c.stay > firstStay
 }
 
 // Coded is Factory for tests: every state is expanded by machine code, as soon as there is any.
@@ -129,7 +123,7 @@ func (x *Expander) choose() way {
 		return byCode
 	}
 	if c.left == 0 {
-		c.turn(x.otherwise(), x.counters.Transitions)
+		c.turn(x.otherwise())
 	}
 	c.left--
 	if c.now != byCode {
@@ -138,27 +132,29 @@ func (x *Expander) choose() way {
 	return byCode
 }
 
-// sampled reports whether the time is measured that it takes to expand the next state.
-func (c *code) sampled() bool {
-	if c.code != nil || c.machine == nil {
-		return false
+// measured reports whether the time is measured that it takes to expand the next state.
+func (c *code) measured() bool {
+	if c.code == nil {
+		c.states++
+		return c.machine != nil && c.states%sampling == 0
 	}
-	c.states++
-	return c.states%sampling == 0
+	return c.measuring
 }
 
 // took notes how long a state with so many transitions took; all is how many there were.
 func (c *code) took(d time.Duration, transitions, all uint64) {
-	c.spent += min(d, longestState+time.Duration(transitions)*longest)
+	if c.code == nil {
+		d = min(d, longestState+time.Duration(transitions)*longest)
+	}
+	c.spent += d
 	c.steps += transitions
-	if c.steps == 0 || c.steps < window && c.spent < longestWindow {
-		return
+	if c.code == nil && (c.steps >= window || c.spent >= longestWindow) && c.steps > 0 {
+		saved := c.spent/time.Duration(c.steps) - coded
+		if saved, c.saved = min(saved, c.saved), saved; saved > 0 {
+			c.due = c.due || all >= uint64(compiling/saved)
+		}
+		c.steps, c.spent = 0, 0
 	}
-	saved := c.spent/time.Duration(c.steps) - coded
-	if saved, c.saved = min(saved, c.saved), saved; saved > 0 {
-		c.due = c.due || all >= uint64(compiling/saved)
-	}
-	c.steps, c.spent = 0, 0
 }
 
 // compile requests the code.
@@ -177,67 +173,42 @@ func (x *Expander) compile() {
 		}
 		time.Sleep(glance)
 	}
-	c.stay = firstStay
+	c.measuring, c.window, c.stay = true, 0, firstStay
 }
 
-// turn decides how the next states are expanded, when the last decision has expired. all is how
-// many transitions there were.
-func (c *code) turn(other way, all uint64) {
-	now := time.Now()
-	if c.measuring {
-		took := now.Sub(c.begun)
-		if c.states += piece; c.states < windowStates && took < longWindow {
-			c.left = piece
-			return
-		}
-		if steps := all - c.steps; steps > 0 && c.window > warming {
-			c.cost[c.now] = min(c.cost[c.now], float64(took)/float64(steps))
-		}
-	} else {
+// turn decides how the next states are expanded, when the last decision has expired.
+func (c *code) turn(other way) {
+	if !c.measuring {
 		c.measuring, c.window = true, 0
+	} else if c.window > warming && c.steps > 0 {
+		c.cost[c.now] = min(c.cost[c.now], float64(c.spent)/float64(c.steps))
+	}
+	if c.window == 0 {
 		c.cost = [ways]float64{math.Inf(1), math.Inf(1), math.Inf(1)}
 	}
-	if c.decided(other) {
+	c.steps, c.spent = 0, 0
+	a, b := c.cost[other], c.cost[byCode]
+	if ratio := max(a, b) / min(a, b); c.window == windows || c.window == early && ratio > much ||
+		c.window == soon && ratio > veryMuch {
 		c.measuring = false
+		if c.now = byCode; a < b {
+			c.now = other
+		}
+		switch {
+		case b < wholeGain*a:
+			c.clear = true
+		case a < wholeGain*b:
+			c.clear = false
+		}
 		c.left = c.stay
 		c.stay = min(longer*c.stay, lastStay)
 		return
 	}
-	if c.now = byCode; c.window%2 == 1 && !c.trying {
+	if c.now = byCode; c.window%2 == 1 {
 		c.now = other
 	}
 	c.window++
-	c.begun, c.steps, c.states, c.left = now, all, 0, piece
-}
-
-// decided reports whether a measurement has ended, and decides what it is for.
-func (c *code) decided(other way) bool {
-	a, b := c.cost[other], c.cost[byCode]
-	switch ratio := max(a, b) / min(a, b); {
-	case c.trying:
-		if c.window < trial {
-			return false
-		}
-	case c.window == windows, c.window >= early && ratio > much,
-		c.window >= soon && ratio > veryMuch:
-	default:
-		return false
-	}
-	switch {
-	case b < wholeGain*a:
-		c.clear = true
-	case !c.tried && !c.clear && b < mayGain*a:
-		c.clear, c.tried, c.trying = true, true, true
-		c.window, c.cost[byCode] = 0, math.Inf(1)
-		return false
-	case a < wholeGain*b, c.trying && a < b:
-		c.clear = false
-	}
-	if c.now = byCode; a < b {
-		c.now = other
-	}
-	c.measured, c.trying = true, false
-	return true
+	c.left = windowStates
 }
 
 // expandByCode is expand by machine code. The machine executes the rest.

@@ -83,7 +83,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	stopper, _ := v.(search.Stopper)
 	stopped := false
 	how := x.choose()
-	measured, began, steps := x.code.sampled(), time.Time{}, x.counters.Transitions
+	measured, began, steps := x.code.measured(), time.Time{}, x.counters.Transitions
 	if measured {
 		began = time.Now()
 	}
