@@ -14,9 +14,9 @@ import (
 // WebAssembly only has blocks and loops within each other, so each loop is to be entered at its
 // first block only. Otherwise Blocks makes nothing and returns false.
 //
-// A loop becomes a loop of WebAssembly. In it, as in all that is outside of loops, its blocks and
-// its inner loops follow each other such that jumps lead forward; each is reached by a branch out
-// of a block of WebAssembly that ends there. See Ramsey, "Beyond Relooper" (ICFP 2022).
+// A loop becomes a loop of WebAssembly. Its blocks and its inner loops follow each other, as do
+// those outside of loops; each is reached by a branch out of a block of WebAssembly that ends
+// there. See Ramsey, "Beyond Relooper" (ICFP 2022).
 func Blocks(
 	f *wasm.Func, succ [][]int, again func(), body func(i int, jump func(to int)),
 ) bool {
@@ -72,26 +72,23 @@ func (b *blocks) label(from, to int) wasm.Label {
 // block; outside stands for what is in no loop.
 type nest struct {
 	loop  []int         // the innermost loop of each block
-	outer map[int]int   // the loop around each loop
-	items map[int][]int // of each loop: its blocks, and the loops in it, in the order of the code
+	outer []int         // the loop around each loop
+	items map[int][]int // of each loop: its blocks, and the loops in it, by number
 }
 
 const outside = -1
 
 // newNest returns the loops; nil if one has several entries.
 func newNest(succ [][]int) *nest {
-	n := len(succ)
-	from := make([][]int, n)
+	from := make([][]int, len(succ))
 	for i, list := range succ {
 		for _, to := range list {
 			from[to] = append(from[to], i)
 		}
 	}
-	g := &nest{slices.Repeat([]int{outside}, n), map[int]int{}, map[int][]int{}}
-	// A block is in the last loop, by its number, in which it is.
-	for first := range n {
-		in := map[int]bool{first: true}
-		var todo []int
+	g := &nest{slices.Repeat([]int{outside}, len(succ)), make([]int, len(succ)), map[int][]int{}}
+	for first := range succ {
+		var todo []int // from these, jumps lead to the first block without leaving the loop
 		for _, i := range from[first] {
 			if i >= first {
 				todo = append(todo, i)
@@ -100,91 +97,37 @@ func newNest(succ [][]int) *nest {
 		if todo == nil {
 			continue
 		}
-		g.outer[first] = g.loop[first]
-		g.loop[first] = first
+		g.outer[first], g.loop[first] = g.loop[first], first
 		for len(todo) > 0 {
 			i := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
-			if in[i] {
-				continue
-			}
 			if i < first {
 				return nil
 			}
-			in[i], g.loop[i] = true, first
-			todo = append(todo, from[i]...)
+			if g.loop[i] != first {
+				g.loop[i] = first
+				todo = append(todo, from[i]...)
+			}
 		}
 	}
-	g.arrange(succ)
+	// A loop is entered at its first block, so jumps between items lead to higher numbers.
+	for i, loop := range g.loop {
+		if loop == i {
+			g.items[g.outer[i]] = append(g.items[g.outer[i]], i)
+		}
+		g.items[loop] = append(g.items[loop], i)
+	}
 	return g
 }
 
-// within reports whether a block is in a loop.
-func (g *nest) within(block, loop int) bool {
-	if _, ok := g.outer[loop]; !ok {
+// within reports whether a block is in a loop that begins with another one.
+func (g *nest) within(block, first int) bool {
+	if g.loop[first] != first {
 		return false
 	}
 	in := g.loop[block]
-	for in != outside && in != loop {
+	for in > first {
 		in = g.outer[in]
 	}
-	return in == loop
-}
-
-// item returns the part of a loop that a block is, or is in; false if it is not in the loop.
-func (g *nest) item(block, loop int) (int, bool) {
-	item, in := block, g.loop[block]
-	for in != loop {
-		if in == outside {
-			return 0, false
-		}
-		item, in = in, g.outer[in]
-	}
-	return item, true
-}
-
-// arrange finds the order of the items: of those that only jumps from earlier ones lead to, the
-// first by number comes first.
-func (g *nest) arrange(succ [][]int) {
-	type place struct{ loop, item int }
-	waits := map[place]int{} // how many jumps lead there from other items
-	jumps := map[place][]int{}
-	all := map[int][]int{}
-	for i, list := range succ {
-		loops := []int{outside}
-		for in := g.loop[i]; in != outside; in = g.outer[in] {
-			loops = append(loops, in)
-		}
-		for _, loop := range loops {
-			item, _ := g.item(i, loop)
-			if item == i {
-				all[loop] = append(all[loop], i)
-			}
-			for _, to := range list {
-				if next, ok := g.item(to, loop); ok && next != item && to != loop {
-					waits[place{loop, next}]++
-					jumps[place{loop, item}] = append(jumps[place{loop, item}], next)
-				}
-			}
-		}
-	}
-	for loop, items := range all {
-		var ready []int
-		for _, i := range items {
-			if waits[place{loop, i}] == 0 {
-				ready = append(ready, i)
-			}
-		}
-		for len(ready) > 0 {
-			k := slices.Index(ready, slices.Min(ready))
-			i := ready[k]
-			ready = slices.Delete(ready, k, k+1)
-			g.items[loop] = append(g.items[loop], i)
-			for _, next := range jumps[place{loop, i}] {
-				if waits[place{loop, next}]--; waits[place{loop, next}] == 0 {
-					ready = append(ready, next)
-				}
-			}
-		}
-	}
+	return in == first
 }

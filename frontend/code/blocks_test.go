@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"cpor/frontend/code/wasm"
-	"cpor/system"
 )
 
 // TestBlocks goes random ways through random graphs of blocks, by code and without. Blocks makes no
@@ -27,21 +26,10 @@ func TestBlocks(t *testing.T) {
 			continue
 		}
 		made++
-		c, err := b.Finish(walk, Info{Places: 1}).Start()
-		if err != nil {
-			t.Skip(err)
-		}
-		x, err := c.New(make([]uint64, 1), func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		step := stepOf(t, b, walk)
 		for range 20 {
 			way := r.Uint64()
-			var n system.Successor
-			if !x.Expand([]uint64{way, 0}) || !x.Next(&n) {
-				t.Fatal("not expanded")
-			}
-			if got, want := n.End[1], walked(succ, way); got != want {
+			if got, want := step([]uint64{way, 0})[1], walked(succ, way); got != want {
 				t.Fatalf("%v, way %x: %x, want %x", succ, way, got, want)
 			}
 		}
@@ -143,64 +131,56 @@ func walked(succ [][]int, way uint64) (sum uint64) {
 }
 
 // walker makes a function whose step walks through the blocks.
-func walker(b *Builder, succ [][]int) (*wasm.Func, bool) {
-	f := b.Func([]wasm.Type{wasm.I32}, nil)
-	state, thread, alt := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
-	source, n := f.Local(wasm.I32), f.Local(wasm.I32)
-	way, sum, k := f.Local(wasm.I64), f.Local(wasm.I64), f.Local(wasm.I64)
-	f.I32(Source)
-	f.Set(source)
-	b.SetWords(f, source, func() { f.Get(0) })
-	full := f.Block()
-	d := b.Direct(f, source)
-	d.Open(state, full)
-	f.Get(state)
-	f.Mem(wasm.I64Load, State)
-	f.Set(way)
-	over := f.Block()
-	ok := Blocks(f, succ, func() { b.Within(f, state) }, func(i int, jump func(to int)) {
-		f.Get(sum)
-		f.I64(31)
-		f.Op(wasm.I64Mul)
-		f.I64(int64(i + 1))
-		f.Op(wasm.I64Add)
-		f.Set(sum)
-		f.Get(n)
-		f.I32(1)
-		f.Op(wasm.I32Add)
-		f.Tee(n)
-		f.I32(most)
-		f.Op(wasm.I32GeU)
-		f.BrIf(over)
-		if len(succ[i]) == 0 {
-			f.Br(over)
-			return
-		}
-		f.Get(way)
-		f.I64(int64(len(succ[i])))
-		f.Op(wasm.I64RemU)
-		f.Set(k)
-		f.Get(way)
-		f.I64(3)
-		f.Op(wasm.I64DivU)
-		f.Get(sum)
-		f.Op(wasm.I64Add)
+func walker(b *Builder, succ [][]int) (walk *wasm.Func, ok bool) {
+	walk = stepper(b, func(f *wasm.Func, state wasm.Local) {
+		n := f.Local(wasm.I32)
+		way, sum, k := f.Local(wasm.I64), f.Local(wasm.I64), f.Local(wasm.I64)
+		f.Get(state)
+		f.Mem(wasm.I64Load, State)
 		f.Set(way)
-		for j, to := range succ[i][1:] {
-			f.Get(k)
-			f.I64(int64(j + 1))
-			f.Op(wasm.I64Eq)
-			f.If()
-			jump(to)
-			f.End()
-		}
-		jump(succ[i][0])
+		over := f.Block()
+		ok = Blocks(f, succ, func() { b.Within(f, state) }, func(i int, jump func(to int)) {
+			f.Get(sum)
+			f.I64(31)
+			f.Op(wasm.I64Mul)
+			f.I64(int64(i + 1))
+			f.Op(wasm.I64Add)
+			f.Set(sum)
+			f.Get(n)
+			f.I32(1)
+			f.Op(wasm.I32Add)
+			f.Tee(n)
+			f.I32(most)
+			f.Op(wasm.I32GeU)
+			f.BrIf(over)
+			if len(succ[i]) == 0 {
+				f.Br(over)
+				return
+			}
+			f.Get(way)
+			f.I64(int64(len(succ[i])))
+			f.Op(wasm.I64RemU)
+			f.Set(k)
+			f.Get(way)
+			f.I64(3)
+			f.Op(wasm.I64DivU)
+			f.Get(sum)
+			f.Op(wasm.I64Add)
+			f.Set(way)
+			for j, to := range succ[i][1:] {
+				f.Get(k)
+				f.I64(int64(j + 1))
+				f.Op(wasm.I64Eq)
+				f.If()
+				jump(to)
+				f.End()
+			}
+			jump(succ[i][0])
+		})
+		f.End()
+		f.Get(state)
+		f.Get(sum)
+		f.Mem(wasm.I64Store, State+8)
 	})
-	f.End()
-	f.Get(state)
-	f.Get(sum)
-	f.Mem(wasm.I64Store, State+8)
-	d.Close(state, thread, alt, func() { f.I64(-1) }, 0)
-	f.End()
-	return f, ok
+	return walk, ok
 }

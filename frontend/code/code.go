@@ -67,6 +67,10 @@ type Compiled struct {
 // maxModule is the largest module that is compiled: it takes a second or so.
 const maxModule = 4 << 20
 
+// Invalid, if it is not nil, is called with the error of a module that wazero refuses. Only tests
+// set it: without code the reference serves, and nobody would see that an emitter has a fault.
+var Invalid func(error)
+
 // Start compiles a program. The error says why that cannot be done here.
 func (p *Program) Start() (c *Compiled, err error) {
 	// wazero panics where it does not know the processor.
@@ -85,6 +89,9 @@ func (p *Program) Start() (c *Compiled, err error) {
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler())
 	m, err := r.CompileModule(ctx, p.module)
 	if err != nil {
+		if Invalid != nil {
+			Invalid(err)
+		}
 		r.Close(ctx)
 		return nil, fmt.Errorf("no machine code: %w", err)
 	}

@@ -163,14 +163,7 @@ func TestComparisons(t *testing.T) {
 			f.Else()
 			b.Blocked(f, thread, func() { f.I32(0) })
 			f.End()
-			c, err := b.Finish(f, Info{}).Start()
-			if err != nil {
-				t.Skip(err)
-			}
-			x, err := c.New(nil, func() {})
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := instance(t, b, f)
 			var n system.Successor
 			if !x.Expand(system.State{2}) || !x.Next(&n) || (n.Kind == system.Ended) != (left ==
 				op.less) {

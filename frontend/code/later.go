@@ -11,10 +11,7 @@ type Later struct {
 	done atomic.Pointer[result]
 }
 
-type result struct {
-	c   *Compiled
-	err error
-}
+type result struct{ c *Compiled }
 
 // Get returns the machine code if there is some by now. The first call begins to make it, of
 // what emit returns: nil if the system is beyond the emitter. gone tells that there never will
@@ -24,7 +21,7 @@ func (l *Later) Get(emit func() *Program) (c *Compiled, gone bool) {
 		go func() {
 			r := &result{}
 			if p := emit(); p != nil {
-				r.c, r.err = p.Start()
+				r.c, _ = p.Start()
 			}
 			l.done.Store(r)
 		}()

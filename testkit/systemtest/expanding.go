@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"log"
 	"runtime"
 	"slices"
 
+	"cpor/frontend/code"
 	"cpor/system"
 )
+
+func init() { code.Invalid = func(err error) { log.Fatal(err) } }
 
 // Compared is how much [Expand] has compared.
 type Compared struct {
