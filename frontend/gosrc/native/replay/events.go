@@ -22,7 +22,7 @@ type event struct {
 	from   []*event          // by access: who wrote the location last; nil: nobody
 	wrote  []*version        // by access: what the location is behind the event; nil: it was read
 	births []int32           // the threads that it has created
-	now    int64             // what the clock shows behind it
+	now    int64             // what the clock shows behind it, if it lets time pass; else 0
 	fault  *system.Violation // nil for a data race, which is none of the event's alone
 	crash  bool              // nothing can happen behind it
 	// timeout: what it has created is a time-out that the test has set.

@@ -254,7 +254,7 @@ func (m *Machine) apply(ev *event) {
 			version: m.version[l]})
 		m.writer[l], m.version[l] = ev, ev.wrote[i]
 	}
-	if ev.now != m.now {
+	if ev.now != 0 {
 		m.log = append(m.log, undo{kind: undoNow, was: uint64(m.now)})
 		m.now = ev.now
 	}
@@ -1058,7 +1058,10 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 	g.serial++
 	ev.id, ev.thread, ev.alt, ev.op = g.serial, st.Thread, st.Alt, st.Op
 	ev.prev, ev.pos = prev, st.Pos
-	ev.now, ev.told, ev.alarms, ev.timeout = st.Now, st.Hash, m.alarms, st.Timeout
+	ev.told, ev.alarms, ev.timeout = st.Hash, m.alarms, st.Timeout
+	if st.Now != m.now {
+		ev.now = st.Now
+	}
 	ev.scans, ev.there, ev.births = st.Scans, m.there, births
 	ev.acc = keep(&g.slabs.accesses, acc)
 	ev.from, ev.wrote = keep(&g.slabs.from, m.from), keep(&g.slabs.wrote, m.wrote)

@@ -129,6 +129,79 @@ func (p *fickle) Run(ctx context.Context, prefix []native.Choice,
 	return x, err
 }
 
+// TestClock: what the clock shows behind a step is what it shows in this execution, not in the one
+// in which the step was first seen. So time that passes only when nobody can run does not pass
+// because it has passed before that step elsewhere.
+func TestClock(t *testing.T) {
+	p := toysystem.NewProgram()
+	x, y := p.Scalar("x", 0), p.Scalar("y", 0)
+	set := toysystem.Atomic(toysystem.Store(x, nil, toysystem.Const(1)))
+	p.Thread("alarm", 0, toysystem.Atomic(toysystem.Store(y, nil, toysystem.Const(1))))
+	p.Thread("works", 0, set, set)
+	p.Start("alarm")
+	p.Start("works")
+	sys, err := toysystem.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(t.Context(), func() (native.Process, error) {
+		return &clocked{replaytest.New(sys)}, nil
+	}, replaytest.Numbers{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		view View
+		path []int
+		can  bool // the alarm can go off now
+	}{
+		{View{}, []int{0, 1, 1}, false},
+		{View{Time: Idle}, []int{1}, false},
+		{View{Time: Idle}, []int{1, 1}, true},
+	} {
+		m := s.With(tt.view).NewMachine()
+		for _, th := range tt.path {
+			if out := m.Step(th, 0); out.Kind != system.Moved {
+				t.Fatalf("%+v: %d is %v", tt, th, out.Kind)
+			}
+		}
+		if out := m.Step(0, 0); (out.Kind == system.Moved) != tt.can {
+			t.Errorf("%+v: the alarm is %v", tt, out.Kind)
+		}
+	}
+}
+
+// clocked is a process whose first thread waits for time to pass.
+type clocked struct{ *replaytest.Process }
+
+const due = 100
+
+func (p *clocked) Run(ctx context.Context, prefix []native.Choice,
+	pol native.Policy) (*native.Execution, error) {
+	x, err := p.Process.Run(ctx, prefix, pol)
+	if err != nil {
+		return nil, err
+	}
+	set := func(ps []native.Pending) {
+		for i := range ps {
+			if ps[i].Thread == 0 && !ps[i].Ended {
+				ps[i].Op, ps[i].Deadline = native.OpTimer, due
+			}
+		}
+	}
+	set(x.First)
+	now := int64(0)
+	for i := range x.Steps {
+		st := &x.Steps[i]
+		set(st.After)
+		if st.Thread == 0 {
+			st.Op, now = native.OpTimer, due
+		}
+		st.Now = now
+	}
+	return x, nil
+}
+
 // TestAlone: a thread that is alone may have a long loop, if it has an end.
 func TestAlone(t *testing.T) {
 	const limit = 50
