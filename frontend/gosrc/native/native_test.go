@@ -1001,6 +1001,127 @@ func TestEnds(t *testing.T) {
 	})
 }
 
+const processes = `package a
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// It is the other process.
+func TestHelper(t *testing.T) {
+	switch os.Getenv("HELP") {
+	case "":
+		return
+	case "clock":
+		begin := time.Now()
+		time.Sleep(50 * time.Millisecond)
+		d := time.Since(begin)
+		fmt.Print(begin.Year() > 2020, d >= 50*time.Millisecond, d < time.Minute)
+	case "answer":
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println(l.Addr())
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Write([]byte("hello"))
+		c.Close()
+	case "preempt":
+		done := make(chan bool)
+		go func() { close(done) }()
+		r, w, _ := os.Pipe()
+		go func() { b := []byte{0}; r.Fd(); r.Read(b) }() // keeps a thread
+		<-done
+		w.Close()
+	}
+	os.Exit(0)
+}
+
+func helper(how string) *exec.Cmd {
+	c := exec.Command(os.Args[0], "-test.run=TestHelper")
+	c.Env = append(os.Environ(), "HELP="+how, "GOMAXPROCS=1")
+	return c
+}
+
+func TestClock(t *testing.T) {
+	if b, err := helper("clock").CombinedOutput(); err != nil || string(b) != "true true true" {
+		t.Error(string(b), err)
+	}
+}
+
+func TestPreempt(t *testing.T) {
+	if b, err := helper("preempt").CombinedOutput(); err != nil {
+		t.Error(string(b), err)
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	c := helper("answer")
+	r, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	addr := ""
+	if _, err := fmt.Fscanln(r, &addr); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan bool)
+	go func() { c.Wait(); close(done) }() // others go on meanwhile
+	runtime.Gosched()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b [5]byte
+	if n, err := conn.Read(b[:]); n != 5 {
+		t.Error(n, err)
+	}
+	conn.Close()
+	<-done
+}
+
+func TestEnviron(t *testing.T) {
+	if s := os.Getenv("GOGC") + os.Getenv("GOMAXPROCS"); s != "50" {
+		t.Error(s)
+	}
+}
+`
+
+// TestProcesses: a process that a test starts, from its own executable, too, is an ordinary one, and
+// the test goes on while it waits for the end of one.
+func TestProcesses(t *testing.T) {
+	needLong(t)
+	t.Setenv("GOGC", "50") // an empty GOMAXPROCS counts as none
+	t.Setenv("GOMAXPROCS", "")
+	b := build(t, native.BuildOptions{
+		Package: ".", Dir: module(t, "1.25", map[string]string{"a_test.go": processes})})
+	for _, test := range []string{"TestClock", "TestPreempt", "TestAnswer", "TestEnviron"} {
+		p := start(t, b, test, native.Auto)
+		for seed := range uint64(4) {
+			x, err := p.Run(t.Context(), nil,
+				native.Policy{Kind: native.Random, Seed: seed, Quiet: true})
+			if err != nil || x.End != native.Passed {
+				t.Fatalf("%s: %+v, %v", test, x, err)
+			}
+			if outside := x.Outside != nil; outside != (test != "TestEnviron") {
+				t.Errorf("%s: %v", test, x.Outside)
+			}
+		}
+	}
+}
+
 const old = `package a
 
 import (

@@ -205,9 +205,19 @@ func (p *process) start() error {
 	c.Env = slices.Concat(os.Environ(), p.b.o.Env, p.env)
 	// Without invalidptr=0 a stack could not grow where an access is looked at: a variable of many
 	// words that is about to be written counts as one that holds pointers there already.
-	c.Env = append(c.Env, "CPOR_TEST="+p.test, "CPOR_BOUNDS="+p.b.bounds(), "GOMAXPROCS=1",
+	//
+	// What is set for the run-time is not for the test, nor for the processes that it starts.
+	for _, set := range []string{"GOMAXPROCS=1",
 		"GODEBUG=asyncpreemptoff=1,invalidptr=0,gcshrinkstackoff=1", "GOGC=off", "GOMEMLIMIT=off",
-		"GOTRACEBACK=single", "PWD="+p.b.pkgDir)
+		"GOTRACEBACK=single"} {
+		name, _, _ := strings.Cut(set, "=")
+		i := slices.IndexFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+		if i >= 0 {
+			c.Env[i] = "CPOR_WAS_" + c.Env[i]
+		}
+		c.Env = append(c.Env, set)
+	}
+	c.Env = append(c.Env, "CPOR_TEST="+p.test, "CPOR_BOUNDS="+p.b.bounds(), "PWD="+p.b.pkgDir)
 	c.ExtraFiles = []*os.File{inR, outW}
 	ownGroup(c)
 	c.WaitDelay = time.Second // a process of the test may have left its group and keep the pipes

@@ -55,7 +55,12 @@ var rules = []rule{
 
 	// Time.
 	{file: "runtime/time.go", name: "timeSleep", code: `if cporOn && cporSleep(ns) { return }`},
-	{file: "runtime/proc.go", name: "schedinit", code: `faketime = cporZero`},
+	{file: "runtime/proc.go", name: "schedinit", code: `cporSchedinit()`},
+	{file: "runtime/mgc.go", name: "gcenable", code: `cporBeginFree()`},
+	{file: "runtime/time_fake.go", name: "nanotime",
+		code: `if faketime == 0 { return nanotime1() }`},
+	{file: "runtime/time_fake.go", name: "time_now",
+		code: `if faketime == 0 { s, n := cporWallTime(); return s, n, nanotime1() }`},
 	{file: "runtime/time.go", name: "newTimer",
 		code: `if cporOn { ` +
 			`if t := cporNewTimer(when, period, f, arg, c); t != nil { return t } ` +
@@ -88,6 +93,8 @@ var rules = []rule{
 	{file: "syscall/zsyscall_linux_amd64.go", name: "Getpid", code: `if true { return cporPid }`},
 	{file: "syscall/syscall_linux.go", name: "RawSyscall6",
 		code: `if a1 == cporPid { a1 = cporRealPid(trap) }`},
+	{file: "syscall/exec_unix.go", name: "forkExec", code: `cporForks()`},
+	{file: "os/exec.go", name: "(*Process).Wait", code: `if cporOn() { cporAwait(p) }`},
 	{file: "syscall/env_unix.go", name: "Setenv", code: `cporOld()`},
 	{file: "syscall/env_unix.go", name: "Unsetenv", code: `cporOld()`},
 	{file: "syscall/env_unix.go", name: "Clearenv", code: `cporOld()`},
@@ -291,6 +298,7 @@ var added = [][2]string{
 	{"testing/cpor.go", "testing_cpor.go.txt"},
 	{"runtime/cpor_files.go", "runtime_files.go.txt"},
 	{"syscall/cpor.go", "syscall_cpor.go.txt"},
+	{"os/cpor.go", "os_cpor.go.txt"},
 	{"runtime/cpor_net.go", "runtime_net.go.txt"},
 	{"net/cpor.go", "net_cpor.go.txt"},
 }
