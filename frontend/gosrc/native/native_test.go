@@ -1039,7 +1039,7 @@ func TestHelper(t *testing.T) {
 		done := make(chan bool)
 		go func() { close(done) }()
 		r, w, _ := os.Pipe()
-		go func() { b := []byte{0}; r.Fd(); r.Read(b) }() // keeps a thread
+		go func() { r.Fd(); r.Read([]byte{0}) }() // keeps a thread
 		<-done
 		w.Close()
 	}
@@ -1099,8 +1099,8 @@ func TestEnviron(t *testing.T) {
 }
 `
 
-// TestProcesses: a process that a test starts, from its own executable, too, is an ordinary one, and
-// the test goes on while it waits for the end of one.
+// TestProcesses: a process that a test starts, from its own executable, too, is an ordinary one,
+// and the test goes on while it waits for the end of one.
 func TestProcesses(t *testing.T) {
 	needLong(t)
 	t.Setenv("GOGC", "50") // an empty GOMAXPROCS counts as none

@@ -618,11 +618,15 @@ func (m *Machine) viewed(t int, p *pending) bool {
 		m.accesses = append(m.accesses, system.Access{Loc: awake(int32(x))})
 		if !waits && p.due > m.now && m.exists(x) {
 			q := m.pending(x)
-			waits = q.enabled > 0 && !q.alarm
+			waits = q.enabled > 0 && !q.alarm || q.outside()
 		}
 	}
 	return !waits
 }
+
+// outside tells whether a thread waits for what is not under control. Its answer may be on the way,
+// so time that passes only when nobody can run stands.
+func (p *pending) outside() bool { return p.op == native.OpOutside && p.enabled == 0 && !p.ended }
 
 // mayWait tells whether a thread that is blocked may be so forever.
 func (m *Machine) mayWait(t int, p *pending) bool {
@@ -630,13 +634,15 @@ func (m *Machine) mayWait(t int, p *pending) bool {
 	if p.atEnd || v.NoLeaks && t != 0 && m.exists(0) && m.pending(0).ended {
 		return true
 	}
-	if v.Alarms == 0 || m.fired < v.Alarms {
+	spent := v.Alarms > 0 && m.fired >= v.Alarms
+	if !spent && v.Time != Idle {
 		return false
 	}
-	for x := range m.threads { // another alarm would go off
+	for x := range m.threads {
 		if m.exists(x) {
-			if q := m.pending(x); q.alarm && q.enabled > 0 {
-				return true
+			q := m.pending(x)
+			if spent && q.alarm && q.enabled > 0 || v.Time == Idle && q.outside() {
+				return true // an alarm would go off, or an answer come
 			}
 		}
 	}

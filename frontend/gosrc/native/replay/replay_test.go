@@ -129,6 +129,41 @@ func (p *fickle) Run(ctx context.Context, prefix []native.Choice,
 	return x, err
 }
 
+// TestOutside: an alarm that is to go off only when nobody can run does not while an answer from
+// outside may come, and that is no deadlock.
+func TestOutside(t *testing.T) {
+	p := toysystem.NewProgram()
+	x := p.Scalar("x", 0)
+	p.Thread("alarm", 0, toysystem.Atomic(toysystem.Store(x, nil, toysystem.Const(1))))
+	p.Thread("asks", 0, toysystem.Await(toysystem.Load(x, nil)))
+	p.Start("alarm")
+	p.Start("asks")
+	sys, err := toysystem.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		view View
+		op   native.Op
+		want system.Outcome
+	}{
+		{View{}, native.OpOutside, system.Outcome{Kind: system.Moved}},
+		{View{Time: Idle}, native.OpRecv, system.Outcome{Kind: system.Moved}},
+		{View{Time: Idle}, native.OpOutside, system.Outcome{Kind: system.Blocked, AtEnd: true}},
+	} {
+		s, err := New(t.Context(), func() (native.Process, error) {
+			return &clocked{replaytest.New(sys), tt.op}, nil
+		}, replaytest.Numbers{}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := s.With(tt.view).NewMachine()
+		if got := m.Step(0, 0); got.Kind != tt.want.Kind || got.AtEnd != tt.want.AtEnd {
+			t.Errorf("%+v: %+v", tt, got)
+		}
+	}
+}
+
 // TestClock: what the clock shows behind a step is what it shows in this execution, not in the one
 // in which the step was first seen. So time that passes only when nobody can run does not pass
 // because it has passed before that step elsewhere.
@@ -145,7 +180,7 @@ func TestClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := New(t.Context(), func() (native.Process, error) {
-		return &clocked{replaytest.New(sys)}, nil
+		return &clocked{replaytest.New(sys), native.OpLock}, nil
 	}, replaytest.Numbers{}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -171,8 +206,11 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// clocked is a process whose first thread waits for time to pass.
-type clocked struct{ *replaytest.Process }
+// clocked is a process whose first thread waits for time to pass. The second one executes op.
+type clocked struct {
+	*replaytest.Process
+	op native.Op
+}
 
 const due = 100
 
@@ -186,6 +224,8 @@ func (p *clocked) Run(ctx context.Context, prefix []native.Choice,
 		for i := range ps {
 			if ps[i].Thread == 0 && !ps[i].Ended {
 				ps[i].Op, ps[i].Deadline = native.OpTimer, due
+			} else {
+				ps[i].Op = p.op
 			}
 		}
 	}
