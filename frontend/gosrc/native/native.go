@@ -75,9 +75,9 @@
 //
 // What is not: sockets, processes, and files that are written. A system call sets
 // [Execution.Outside], and a goroutine that the network poller has woken continues at once. A
-// process that the test starts is an ordinary one, from the same executable, too: there the clock is
-// that of the machine, and the run-time schedules as usual. As it can be reached by sockets only,
-// they are real from the beginning of a test that starts one.
+// process that the test starts is an ordinary one, from the same executable, too: there the
+// clock is that of the machine, and the run-time schedules as usual. As it can be reached by
+// sockets only, they are real from the beginning of a test that starts one.
 //
 // # Executions begin equal
 //
