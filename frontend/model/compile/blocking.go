@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"math"
 	"slices"
 
 	"cpor/system"
@@ -38,9 +39,10 @@ func (p *Program) shape(pt *Point, code []int) system.Shape {
 	if pt.Choice {
 		s |= system.MayChoose
 	}
-	c := p.count(pt, code)
+	cyclic := p.cycles(code)
+	c := p.count(pt, code, cyclic)
 	one := c.loads+c.stores+c.others == 1 && !slices.ContainsFunc(code, func(at int) bool {
-		return accesses(p.Code[at].Op) && (effects[p.Code[at].Op].Locs != 1 || p.cyclic(at, code))
+		return accesses(p.Code[at].Op) && (effects[p.Code[at].Op].Locs != 1 || cyclic(at))
 	})
 	switch {
 	case c.others == 0 && (c.loads == 0 || c.loads == 1 && c.stores == 0):
@@ -59,7 +61,7 @@ type segmentCounts struct {
 	named                 bool // each location is one that the code names
 }
 
-func (p *Program) count(pt *Point, code []int) segmentCounts {
+func (p *Program) count(pt *Point, code []int, cyclic func(at int) bool) segmentCounts {
 	loads, stores, others := 0, 0, len(pt.Thread.Watched)
 	named := true
 	for _, at := range code {
@@ -82,7 +84,7 @@ func (p *Program) count(pt *Point, code []int) segmentCounts {
 		switch {
 		case !accesses(in.Op):
 			continue
-		case in.Op == OpLoad && !p.cyclic(at, code):
+		case in.Op == OpLoad && !cyclic(at):
 			loads++
 		case in.Op == OpStore:
 			stores++
@@ -145,15 +147,54 @@ func (p *Program) choosesCase(in *Instr) bool {
 	return len(cases) > 1 || slices.ContainsFunc(cases, func(c SelectCase) bool { return c.Bag })
 }
 
-// cyclic reports whether an instruction may be repeated in its segment, whose instructions are in
-// code. If so, some jump goes back to it or across it; few segments have such jumps.
-func (p *Program) cyclic(at int, code []int) bool {
+// cycles returns a function that reports whether an instruction may be repeated in its segment,
+// whose instructions are in code: whether a strongly connected component with a cycle has it
+// (Tarjan 1972).
+func (p *Program) cycles(code []int) func(at int) bool {
 	var succ []int
-	back := slices.ContainsFunc(code, func(from int) bool {
-		succ = p.next(from, succ[:0])
-		return from >= at && slices.Min(append(succ, from+1)) <= at
-	})
-	return back && slices.ContainsFunc(p.next(at, nil), func(s int) bool {
-		return slices.Contains(p.reach(s, false), at)
-	})
+	jumpsBack := func(at int) bool {
+		succ = p.next(at, succ[:0])
+		return slices.ContainsFunc(succ, func(s int) bool { return s <= at })
+	}
+	if !slices.ContainsFunc(code, jumpsBack) { // as in nearly all segments
+		return func(int) bool { return false }
+	}
+	first := code[0]
+	size := code[len(code)-1] - first + 1
+	order := make([]int, size) // when an instruction was visited; ended if its component is known
+	cyclic := make([]bool, size)
+	const ended = math.MaxInt
+	clock := 0
+	var open []int
+	var visit func(at int) int
+	visit = func(at int) int {
+		clock++
+		entered, least, begin := clock, clock, len(open)
+		order[at-first] = entered
+		open = append(open, at)
+		itself := false
+		for _, s := range p.next(at, nil) {
+			itself = itself || s == at
+			if order[s-first] == 0 {
+				least = min(least, visit(s))
+			} else {
+				least = min(least, order[s-first])
+			}
+		}
+		if least < entered {
+			return least
+		}
+		for _, member := range open[begin:] {
+			order[member-first] = ended
+			cyclic[member-first] = itself || len(open) > begin+1
+		}
+		open = open[:begin]
+		return ended
+	}
+	for _, at := range code {
+		if order[at-first] == 0 {
+			visit(at)
+		}
+	}
+	return func(at int) bool { return cyclic[at-first] }
 }
