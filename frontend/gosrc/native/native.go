@@ -109,6 +109,25 @@
 // such a copy that nothing orders; a copy beside readers is seen in one order only. Whether the
 // sum of an atomic addition is used is not known here, so that additions do not commute.
 //
+// # Epochs
+//
+// For each byte the shadow memory keeps who wrote it last and who has read it since then, as
+// epochs (Flanagan and Freund, "FastTrack", PLDI 2009). The tick of a thread counts its steps,
+// and grows whenever others may learn what it has done: when it releases a location, starts a
+// goroutine or a timer, or meets another thread at a channel. They learn the tick of before, say
+// n, which then is the least that their clocks hold for the thread, as do the clocks of all who
+// learn it from them. Behind that the thread's accesses have the epoch n+1, until others may
+// learn of them, too: whatever steps lie between them, nobody can know some of these accesses
+// and not the others.
+//
+// An access of epoch e happens before what another thread does if that thread's clock holds at
+// least e for the first one. If it does happen before, something was handed over after the
+// access, at a tick of at least e, and that is known. If it does not, all that is known was
+// handed over before the access, at ticks below e. So epochs order the same accesses as a tick
+// for each access would, and an access with the epoch of the last one to the same bytes adds
+// nothing to what is known. TestShadow holds this, and the cells, to vector clocks in which each
+// access has a time of its own.
+//
 // TestSabotage builds faults into the run-time, one at a time: a missing point, a lost edge of
 // happens-before, a clock that stands. Each must change what a search finds. Package gotest
 // compares both machines on kernels, on mutants of them, and on generated programs.

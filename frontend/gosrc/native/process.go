@@ -293,6 +293,7 @@ const (
 	cmdSockets
 	cmdBubbles
 	cmdTimers
+	cmdWatchWrites
 )
 
 // countsText is why an execution ends in which the test counts goroutines for the first time,
@@ -304,8 +305,11 @@ const (
 	timersText  = "it uses a timer of an initializer"
 )
 
-// watch asks for the stack of an access.
-type watch struct{ epoch, object, offset uint64 }
+// watch asks for the stack of an access. Others of the same epoch may read what it has written.
+type watch struct {
+	epoch, object, offset uint64
+	wrote                 bool
+}
 
 // Run implements [Process].
 func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execution, error) {
@@ -423,6 +427,9 @@ func (p *process) command(prefix []Choice, pol Policy, fork bool, w *watch) erro
 	c[6], c[7] = uint32(pol.Depth), uint32(pol.Length)
 	if w != nil {
 		c[0] |= cmdWatch
+		if w.wrote {
+			c[0] |= cmdWatchWrites
+		}
 		c[8], c[9] = uint32(w.epoch), uint32(w.epoch>>32)
 		c[10], c[11] = uint32(w.object), uint32(w.object>>32)
 		c[12], c[13] = uint32(w.offset), uint32(w.offset>>32)
@@ -878,7 +885,7 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 					if msg == "" {
 						failure.Message = fmt.Sprintf("data race: one goroutine %s what another %s",
 							verb[r[7]&2 != 0], verb[r[7]&1 != 0])
-						watched = &watch{word(r[1:]), o, off}
+						watched = &watch{word(r[1:]), o, off, r[7]&1 != 0}
 					} else {
 						failure.Message = "data race: " + msg + " are not ordered"
 					}

@@ -46,6 +46,12 @@ var faults = []struct{ name, file, old, new string }{
 		"	return FAULT || id == int(t.id) ||",
 	},
 	{
+		"what others learn begins no epoch",
+		"clocks",
+		"	t.era = tick\n",
+		"	if FAULT { return }\n	t.era = tick\n",
+	},
+	{
 		"writes to old memory are not seen",
 		"race",
 		"	if cporWrote {\n",
@@ -306,6 +312,14 @@ func TestMessage(t *testing.T) {
 func TestRace(t *testing.T) {
 	x := 0
 	both(func() { x = 1 }, func() { x = 2 })
+	_ = x
+}
+
+func TestBehind(t *testing.T) {
+	var mu sync.Mutex
+	x := 0
+	f := func() { mu.Lock(); mu.Unlock(); x = 1 }
+	both(f, f)
 	_ = x
 }
 
@@ -622,6 +636,7 @@ var healthy = []string{
 	"TestStore: pass, 3 executions",
 	"TestMessage: pass, 1 executions",
 	"TestRace: race",
+	"TestBehind: race",
 	"TestGlobal: pass, 2 executions",
 	"TestCounts: pass, 2 executions",
 	"TestLate: pass, 1 executions",

@@ -3,9 +3,13 @@ package native
 import (
 	_ "embed"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +19,12 @@ import (
 //go:embed testdata/shadow_test.go.txt
 var shadowTest []byte
 
-// TestShadow holds the shadow memory, as a package of its own, to vector clocks for each byte.
+// clocks are the functions that TestShadow takes from runtime_clocks.go.txt.
+var clocks = []string{"cporNewClock", "cporJoin", "cporSnapshot", "cporLearn", "cporTick",
+	"cporNewEra", "cporAcquire", "cporRelease"}
+
+// TestShadow holds the shadow memory and the epochs, as a package of its own, to vector clocks for
+// each byte in which each access has a time of its own.
 func TestShadow(t *testing.T) {
 	text, err := ourFile("runtime_shadow.go.txt")
 	if err != nil {
@@ -23,6 +32,23 @@ func TestShadow(t *testing.T) {
 	}
 	source := strings.NewReplacer("//go:build race\n", "", "package runtime", "package shadow").
 		Replace(string(text))
+	if text, err = ourFile("runtime_clocks.go.txt"); err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && slices.Contains(clocks, f.Name.Name) {
+			source += "\n" + string(text[f.Pos()-1:f.End()-1]) + "\n"
+			n++
+		}
+	}
+	if n != len(clocks) {
+		t.Fatalf("%d functions of %d", n, len(clocks))
+	}
 	dir := t.TempDir()
 	for name, text := range map[string][]byte{"go.mod": []byte("module shadow\n\ngo 1.25\n"),
 		"shadow.go": []byte(source), "shadow_test.go": shadowTest} {
