@@ -167,7 +167,11 @@ const (
 
 // Execution is one execution of a test.
 type Execution struct {
-	First []Pending // the threads before the first step
+	// Known is how many of the first steps are not among Steps, see [Policy.Known]; Past is a
+	// hash of their Hashes, as Past makes it.
+	Known int
+	Past  uint64
+	First []Pending // the threads before the first of Steps
 	Steps []Step
 	End   End
 	// of a deadlock or leak, with a stack for each thread that waits; else that of a step
@@ -183,6 +187,18 @@ type Execution struct {
 	WroteOutside bool
 	// Hash is a hash of everything that happened: equal choices must give equal hashes.
 	Hash uint64
+}
+
+// Len returns how many steps there were.
+func (x *Execution) Len() int { return x.Known + len(x.Steps) }
+
+// Past returns a hash of the Hashes of some steps: before is that of all but the last one, and 0
+// that of none.
+func Past(before, hash uint64) uint64 {
+	x := before ^ (hash+0x9e3779b97f4a7c15)*0xbf58476d1ce4e5b9 // cporMix of the run-time
+	x ^= x >> 29
+	x *= 0x94d049bb133111eb
+	return x ^ x>>32
 }
 
 // PolicyKind is how an execution goes on when the prefix is used up.
@@ -214,8 +230,8 @@ type Policy struct {
 	Length   int       // of PCT: about how many steps an execution has
 	Select   Selection // of SURW
 	MaxSteps int       // after which the execution is cut off; 0: a million
-	// Known is how many of the first steps are known to the caller: of them only Choice, Op, Now
-	// and Hash are reported, and After is that of all threads behind the last one.
+	// Known is how many of the first steps are known to the caller: of them only a hash is
+	// reported, and First is what the threads do behind the last one.
 	Known int
 	// Readings is how often a goroutine reads the clock in one place before time passes for it;
 	// 0: 16.

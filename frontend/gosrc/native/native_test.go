@@ -708,6 +708,19 @@ func TestPid(t *testing.T) {
 		t.Error(err)
 	}
 }
+func TestWroteFirst(t *testing.T) {
+	var n atomic.Int32
+	x := 0
+	c := make(chan int, 1)
+	go func() {
+		x = 1 // the race
+		n.Load()
+		c <- x
+	}()
+	for len(c) == 0 { // which orders nothing
+	}
+	x = 2
+}
 func TestKill(t *testing.T)  { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 `
 
@@ -732,6 +745,31 @@ func TestRefused(t *testing.T) {
 		}
 		if refused != (test != "TestHeld") {
 			t.Errorf("%s is refused: %v", test, refused)
+		}
+	}
+}
+
+// TestWroteFirst: the first stack of a data race is that of the write, also if its goroutine has
+// read the same since then, and nobody could learn of that; and if steps before are known.
+func TestWroteFirst(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{Package: ".",
+		Dir: module(t, "1.25", map[string]string{"a_test.go": various})})
+	p := start(t, b, "TestWroteFirst", native.Repeat)
+	var prefix []native.Choice
+	for _, pol := range []native.Policy{{Kind: native.Random, Seed: 1}, {Known: 3}} {
+		x, err := p.Run(t.Context(), prefix, pol)
+		if err != nil || x.Failure == nil || x.Failure.Kind != "race" ||
+			len(x.Failure.Stacks) != 2 || x.Known != pol.Known {
+			t.Fatal(x, err)
+		}
+		at := x.Failure.Stacks[1].Frames[0].Pos.Line
+		line := strings.Split(various, "\n")[at-1]
+		if !strings.Contains(line, "the race") {
+			t.Errorf("it is said to write here: %s", line)
+		}
+		for _, s := range x.Steps {
+			prefix = append(prefix, s.Choice)
 		}
 	}
 }

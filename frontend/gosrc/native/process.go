@@ -44,9 +44,10 @@ import (
 //	Loc       = kind object:long offset:long index:long                  numbered from 0, in order
 //	Stack     = number {pc:long}
 //	List      = {access}                                                 numbered as well
+//	Known     = number hash:long                   of the known steps, instead of a Step for each
 //	Step      = thread alternative op stack now:long hash:long
-//	            [list {value:long}]                bit 8 of op: it created a thread; a value for
-//	                                               each write; none for the first known steps
+//	            list {value:long}                  bit 8 of op: it created a thread; a value for
+//	                                               each write
 //	Pending   = thread op enabled stack deadline:long list {list}        numbered as well
 //	            bits of op: 17 it may wait at the end, 18 it is early; a list for each alternative
 //	Next      = thread pending                     it is about to do that
@@ -346,9 +347,9 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 		}
 	}
 	if w != nil && x.Failure != nil {
-		choices := make([]Choice, len(x.Steps))
-		for i, s := range x.Steps {
-			choices[i] = s.Choice
+		choices := slices.Clone(prefix[:x.Known])
+		for _, s := range x.Steps {
+			choices = append(choices, s.Choice)
 		}
 		found, step := *x, len(x.Steps)-1
 		found.Steps = slices.Clone(x.Steps)
@@ -561,6 +562,7 @@ const (
 	recNext
 	recEnded
 	recForget
+	recKnown
 )
 
 // The kinds of failures.
@@ -825,6 +827,8 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 			if err := p.told.list(r); err != nil {
 				return nil, nil, err
 			}
+		case recKnown:
+			x.Known, x.Past = int(r[0]), word(r[1:])
 		case recStep:
 			if err := p.step(r); err != nil {
 				return nil, nil, err
@@ -941,7 +945,7 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 		return nil, nil, &RuntimeFailed{broken}
 	}
 	if x.End == End(9) {
-		return x, nil, &Diverged{len(x.Steps), diverged}
+		return x, nil, &Diverged{x.Len(), diverged}
 	}
 	switch x.End {
 	case Deadlock, Leak:

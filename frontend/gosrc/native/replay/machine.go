@@ -28,6 +28,7 @@ type Machine struct {
 	late     []bool     // by thread: as [Late], with all time-outs; only with View.NoFailed
 	threads  int        // one more than the largest number of a thread that exists
 	path     []*event   // that led here
+	past     []uint64   // by step of the path: native.Execution.Past
 	log      []undo
 	accesses []system.Access
 
@@ -152,7 +153,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 		switch u.kind {
 		case undoLast:
 			m.last[u.n] = u.ev
-			m.path = m.path[:len(m.path)-1]
+			m.path, m.past = m.path[:len(m.path)-1], m.past[:len(m.past)-1]
 			m.along = min(m.along, len(m.path))
 		case undoWriter:
 			m.writer[u.n], m.version[u.n] = u.ev, u.version
@@ -240,6 +241,7 @@ func (m *Machine) apply(ev *event) {
 	if m.comes() == ev {
 		m.along++
 	}
+	m.past = append(m.past, native.Past(m.pastOf(len(m.path)), ev.told))
 	m.path = append(m.path, ev)
 	m.last[t] = ev
 	for i, a := range ev.acc {
@@ -282,6 +284,14 @@ func (m *Machine) apply(ev *event) {
 			m.threads = int(b) + 1
 		}
 	}
+}
+
+// pastOf returns the hash of the first n steps of the path.
+func (m *Machine) pastOf(n int) uint64 {
+	if n == 0 {
+		return 0
+	}
+	return m.past[n-1]
 }
 
 // giveIn ends the execution quietly behind an event that is a failure of the test: it says so
@@ -517,7 +527,7 @@ func (m *Machine) Verify() {
 	err := m.s.execute(prefix, native.Policy{Known: len(prefix)}, func(x *native.Execution) error {
 		// Alarms that a view does not let go off go off in the process.
 		v := m.s.view
-		if len(x.Steps) > len(prefix) && (v.Alarms == 0 || m.fired < v.Alarms) {
+		if x.Len() > len(prefix) && (v.Alarms == 0 || m.fired < v.Alarms) {
 			return &native.Diverged{At: len(prefix), What: "the execution goes on"}
 		}
 		sc := m.newScript()
@@ -526,7 +536,7 @@ func (m *Machine) Verify() {
 		return err
 	}, nil)
 	if err != nil {
-		panic(&Stop{err})
+		panic(&Stop{m.explain(err)})
 	}
 	m.s.noteEnd(k)
 }
@@ -823,8 +833,25 @@ func (m *Machine) run(c *native.Choice) {
 	}
 	m.plans = m.plans[:0]
 	if err != nil {
-		panic(&Stop{err})
+		panic(&Stop{m.explain(err)})
 	}
+}
+
+// elsewhere says that the first steps of an execution are not those that led here.
+const elsewhere = "it does something else than in another execution with the same past"
+
+// explain finds out which step it was that is not the one that led here.
+func (m *Machine) explain(err error) error {
+	if d := new(native.Diverged); !errors.As(err, &d) || d.What != elsewhere {
+		return err
+	}
+	here := len(m.path)
+	if again := m.s.execute(m.choices(), native.Policy{}, func(x *native.Execution) error {
+		return m.leads(x, here)
+	}, nil); again != nil {
+		return again
+	}
+	return err
 }
 
 // about is what a thread was told to be about to do, and what that is among what is known.
@@ -863,7 +890,7 @@ func (m *Machine) absorb(x *native.Execution, here int, sc *script) error {
 		}
 	}
 	note(x.First)
-	for k := range x.Steps[:here] {
+	for k := range x.Steps[:here-x.Known] {
 		note(x.Steps[k].After)
 	}
 	learn := func(k int) error {
@@ -882,12 +909,12 @@ func (m *Machine) absorb(x *native.Execution, here int, sc *script) error {
 	if err := learn(here); err != nil {
 		return err
 	}
-	for k := here; k < len(x.Steps); k++ {
+	for k := here; k < x.Len(); k++ {
 		if k%64 == 63 && m.s.ctx.Err() != nil {
 			return context.Cause(m.s.ctx)
 		}
-		st := &x.Steps[k]
-		ev, err := m.intern(st, k, k == len(x.Steps)-1 && ended(x))
+		st := &x.Steps[k-x.Known]
+		ev, err := m.intern(st, k, k == x.Len()-1 && ended(x))
 		if err != nil {
 			return err
 		}
@@ -900,7 +927,7 @@ func (m *Machine) absorb(x *native.Execution, here int, sc *script) error {
 		if f := st.Failure; f != nil && f.Kind == raced {
 			m.noteRace(violation(f))
 		}
-		if k == len(x.Steps)-1 && ended(x) {
+		if k == x.Len()-1 && ended(x) {
 			return nil // what threads were about to do is not told
 		}
 		if err := learn(k + 1); err != nil {
@@ -916,16 +943,27 @@ func (m *Machine) absorb(x *native.Execution, here int, sc *script) error {
 
 // leads tells whether the first steps of an execution lead to the live state: nil if they do.
 func (m *Machine) leads(x *native.Execution, here int) error {
-	if n := len(x.Steps); n > 0 && n <= here {
-		if f := x.Steps[n-1].Failure; f != nil && f.Kind == raced {
+	n := x.Len()
+	if n > 0 && n <= here {
+		f := x.Failure
+		if x.Known < n {
+			f = x.Steps[n-1-x.Known].Failure
+		}
+		switch {
+		case f != nil && f.Kind == raced:
 			return m.found(n, f)
+		case n == x.Known && (m.path[n-1].fault != nil) != (f != nil && f.Kind != system.Deadlock):
+			return &native.Diverged{At: n - 1, What: elsewhere}
 		}
 	}
-	if len(x.Steps) < here {
-		return &native.Diverged{At: len(x.Steps), What: "the execution has ended"}
+	if n < here {
+		return &native.Diverged{At: n, What: "the execution has ended"}
 	}
-	for i := here - 1; i >= 0; i-- {
-		if ev, st := m.path[i], &x.Steps[i]; !m.s.same(ev, st) {
+	if x.Past != m.pastOf(x.Known) {
+		return &native.Diverged{At: x.Known - 1, What: elsewhere}
+	}
+	for i := here - 1; i >= x.Known; i-- {
+		if ev, st := m.path[i], &x.Steps[i-x.Known]; !m.s.same(ev, st) {
 			return &native.Diverged{At: i, What: m.otherwise(ev, st)}
 		}
 	}
