@@ -635,9 +635,9 @@ func (r *nativeRun) dpor(ctx context.Context, sys *replay.System) error {
 	if err == nil && len(out.Violations) > 0 && out.Violations[0].Trace != nil {
 		return r.fail(sys, out.Violations[0].Trace, nil)
 	}
-	if err != nil && ctx.Err() != nil {
+	if ctx.Err() != nil && (err != nil || out.Verdict == engine.Incomplete) {
 		var diverged *native.Diverged
-		if !errors.As(err, &diverged) {
+		if err != nil && !errors.As(err, &diverged) {
 			err = nil
 		}
 		r.res.Verdict, r.res.Reason = engine.Incomplete, r.over(ctx)

@@ -12,6 +12,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/stateless"
 	"cpor/frontend/gosrc/native"
+	"cpor/frontend/gosrc/native/replay"
 	"cpor/frontend/gosrc/native/replay/replaytest"
 	"cpor/system"
 	"cpor/testkit/toysystem"
@@ -219,6 +220,20 @@ func TestNativeLimits(t *testing.T) {
 	if res, err = runToy(ctx, large, Options{}); err != nil || res.Verdict != engine.Incomplete ||
 		res.Reason != "interrupted" {
 		t.Errorf("%+v, %v", res, err)
+	}
+	if s, err := replay.New(t.Context(), func() (native.Process, error) {
+		return replaytest.New(large), nil
+	}, replaytest.Numbers{}, replay.Options{}); err != nil {
+		t.Error(err)
+	} else {
+		// The time is over before the engine looks at the clock.
+		ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+		defer cancel()
+		r := &nativeRun{o: Options{Timeout: time.Second}, res: &Result{}}
+		if err := r.dpor(ctx, s.With(replay.View{})); err != nil ||
+			r.res.Reason != "time-out after 1s" {
+			t.Errorf("%q, %v", r.res.Reason, err)
+		}
 	}
 	endless := toy(t, func(p *toysystem.Program) {
 		p.Thread("a", 0, toysystem.Atomic(toysystem.Goto(0)))
