@@ -1218,8 +1218,8 @@ var (
 )
 
 func TestSince(t *testing.T) {
-	if d := time.Since(begun); d < time.Millisecond || d > time.Hour {
-		t.Fatal(d)
+	if d := time.Since(begun); d < time.Millisecond || d > time.Hour || begun.UTC().Year() != 2026 {
+		t.Fatal(d, begun)
 	}
 }
 
