@@ -56,6 +56,41 @@ init {
 	go T()
 }
 `,
+	// What alternatives that resume at a choice have in common, and change.
+	`var a, b int8
+var c chan(2) int8
+thread T(i int8) {
+	for range 3 {
+		atomic {
+			x := a + i
+			for x > 5 { x = x - 3 }
+			y := b
+			select {
+			case await(y < 3): x = x + 2; y++; b = y; a = x % 5
+			case c <- x: x = x + y; a = x % 3
+			case await(x < 6): x = x * 2; y = y + int8(choose(0, 1)); a = (x + y) % 7; await(a != 3)
+			case y = <-c: b = (x + y) % 4
+			case await(a > i): b = (x + y) % 3
+			}
+		}
+		atomic {
+			z := (a + b) % 3
+			if z == i {
+				k := choose(0, 2)
+				z = z + int8(k)
+				a = z
+			} else {
+				await(z > 0)
+				choose { case: z = z + a; b = z % 3; case: a = z; case: z = z * 2; await(z > 2); a = z }
+			}
+		}
+	}
+}
+init {
+	go T(0)
+	go T(1)
+}
+`,
 }
 
 // compiledModel returns a corner or the generated model with a number: with every construct, with
@@ -100,6 +135,9 @@ func TestCompiled(t *testing.T) {
 			c, ok, err := compareCode(compiledModel(seed), accesses)
 			if err != nil {
 				t.Fatalf("seed %d, accesses %v: %v\n%s", seed, accesses, err, compiledModel(seed))
+			}
+			if !ok && seed < uint64(len(corners)) {
+				t.Fatalf("corner %d is no model", seed)
 			}
 			if ok && c.States > 0 && accesses {
 				models++

@@ -223,6 +223,12 @@ type fn struct {
 	regs    map[int32]wasm.Local
 	rings   map[int]bool // that the segment may change
 
+	resumptions []*resumption
+	choosing    *resumption // the instruction at hand; nil if alternatives cannot resume there
+	resumed     wasm.Local  // the index of the one at which alternatives resume, or 0
+	start       wasm.Local  // where what is noted begins
+	shared      wasm.Local  // where what all alternatives note ends
+
 	// Of the block that is being made:
 	words  uint64          // that it writes for sure
 	consts map[int32]int64 // registers whose values are known
@@ -234,6 +240,10 @@ const self, slotAt, slotShift = wasm.Local(0), wasm.Local(1), wasm.Local(2)
 // point makes the function of a point.
 func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	blocks, cyclic := e.blocks(pt.Entry)
+	resumptions := e.resumptions(pt, blocks)
+	if resumptions != nil {
+		blocks, cyclic = e.withResumptions(pt, resumptions)
+	}
 	if pt.Timeout || blocks == nil || e.notes(blocks) > code.MaxNotes ||
 		e.Accesses && e.untracked(pt) {
 		e.left = true
@@ -241,9 +251,9 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 		return
 	}
 	x := &fn{Values: code.Values{Func: f, Type: wasm.I64}, e: e, pt: pt, point: number,
-		regs: map[int32]wasm.Local{}, rings: map[int]bool{}}
+		regs: map[int32]wasm.Local{}, rings: map[int]bool{}, resumptions: resumptions}
 	for _, l := range []*wasm.Local{&x.source, &x.cur, &x.at, &x.count, &x.alt, &x.rest,
-		&x.choices, &x.note, &x.passes} {
+		&x.choices, &x.note, &x.passes, &x.resumed, &x.start, &x.shared} {
 		*l = f.Local(wasm.I32)
 	}
 	for _, l := range []*wasm.Local{&x.shift, &x.own, &x.changed, &x.weight} {
@@ -268,6 +278,8 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 		x.Set(x.passes)
 	}
 	x.trouble = f.Block()
+	x.GetGlobal(e.Note)
+	x.Set(x.start)
 	var again wasm.Label
 	if pt.Choice {
 		again = f.Loop()
@@ -291,7 +303,7 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	x.I64(0)
 	x.Set(x.changed)
 	x.begin()
-	x.loads()
+	x.unlessResumed(x.loads)
 	x.over = f.Block()
 	x.blocked = f.Block()
 	succ := make([][]int, len(blocks))
@@ -323,6 +335,7 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 		x.BrIf(again)
 		f.End()
 	}
+	x.multiply()
 	x.Get(x.count)
 	x.Op(wasm.Return)
 	f.End()
@@ -356,8 +369,8 @@ type segment struct {
 
 // blocks returns the blocks of the code that begins at an address, in an order in which all
 // jumps are forward but those of loops; nil if there are too many. cyclic tells whether there is a
-// loop.
-func (e *emitter) blocks(entry int) (list []segment, cyclic bool) {
+// loop. At other addresses, blocks begin, too.
+func (e *emitter) blocks(entry int, others ...int) (list []segment, cyclic bool) {
 	ends := func(op compile.Op) bool {
 		switch op {
 		case compile.OpJmp, compile.OpJt, compile.OpJf, compile.OpJeq, compile.OpJne,
@@ -368,6 +381,9 @@ func (e *emitter) blocks(entry int) (list []segment, cyclic bool) {
 		return false
 	}
 	leaders := map[int]bool{entry: true}
+	for _, at := range others {
+		leaders[at] = true
+	}
 	todo := []int{entry}
 	succ := func(at int) (to []int) {
 		switch in := &e.p.Code[at]; in.Op {
@@ -456,12 +472,18 @@ func (e *emitter) notes(blocks []segment) (n int) {
 func (x *fn) block(blocks []segment, i int, jump func(to int)) {
 	b := &blocks[i]
 	x.words, x.consts, x.spans = 0, map[int32]int64{}, map[int32][]int{}
+	if b.from == dispatch {
+		x.resume(b.succ, jump)
+		return
+	}
+	x.choosing = x.resumption(b.from)
 	for at := b.from; at < b.to; at++ {
 		in := &x.e.p.Code[at]
 		if x.jumps(in, b.succ, i, jump) {
 			return
 		}
 		x.instr(in)
+		x.choosing = nil
 	}
 	x.flush()
 	x.pass(b.succ[0] <= i)
@@ -833,8 +855,10 @@ func (x *fn) instr(in *compile.Instr) {
 	case compile.OpChanRef:
 		x.chanRef(in)
 	case compile.OpChoose:
+		x.resumes()
 		x.choose(in)
 	case compile.OpChoice:
+		x.resumes()
 		if d := x.temp(); true {
 			x.I32(in.C)
 			x.Set(d)
@@ -1994,32 +2018,22 @@ func (x *fn) ready(c *compile.SelectCase) {
 // selectCase is Machine.selectCase for channels with buffers.
 func (x *fn) selectCase(in *compile.Instr) {
 	cases := x.e.p.Selects[in.T]
-	def := -1
-	var can []wasm.Local
-	n := x.temp()
-	x.I32(0)
-	x.Set(n)
-	for i := range cases {
-		v := x.temp()
-		can = append(can, v)
-		if cases[i].Kind == compile.SelDefault {
-			def = i
-			x.I32(0)
-		} else {
-			x.ready(&cases[i])
-		}
-		x.Tee(v)
-		x.Get(n)
-		x.Op(wasm.I32Add)
-		x.Set(n)
+	// Bit sets of the cases that are ready, and how many these are.
+	r, n := x.choosing, x.Local(wasm.I32)
+	can := make([]wasm.Local, (len(cases)+63)/64)
+	for i := range can {
+		can[i] = x.Local(wasm.I64)
 	}
-	// d is the number, among those that are ready, of the one that is taken.
-	d := x.temp()
-	k := x.temp64()
+	if r != nil {
+		x.first(r, func() { x.ask(cases, can, n) })
+	} else {
+		x.ask(cases, can, n)
+	}
+	d, k := x.temp(), x.temp64()
 	end := x.Block()
 	x.Get(n)
 	x.Op(wasm.I32Eqz)
-	if def < 0 {
+	if def := slices.IndexFunc(cases, isDefault); def < 0 {
 		x.BrIf(x.blocked)
 	} else {
 		x.If()
@@ -2043,27 +2057,8 @@ func (x *fn) selectCase(in *compile.Instr) {
 		}
 		x.End()
 	}
-	for i := range cases {
-		if cases[i].Kind == compile.SelDefault {
-			continue
-		}
-		x.Get(can[i])
-		x.If()
-		x.Get(d)
-		x.Op(wasm.I32Eqz)
-		x.If()
-		x.fire(&cases[i])
-		x.I64(int64(i))
-		x.Set(k)
-		x.Br(end)
-		x.End()
-		x.Get(d)
-		x.I32(1)
-		x.Op(wasm.I32Sub)
-		x.Set(d)
-		x.End()
-	}
-	x.fail()
+	x.pick(can, d, k)
+	x.fireAll(cases, k)
 	x.End()
 	// The registers that a case receives into are not known any more, nor those of another one.
 	for i := range cases {
@@ -2074,9 +2069,121 @@ func (x *fn) selectCase(in *compile.Instr) {
 	}
 	x.Get(k)
 	x.set(in.A)
-	x.done(can...)
-	x.done(n, d)
+	if r == nil { // or else the alternatives that resume here need them
+		x.done(n)
+		x.done64(can...)
+	}
+	x.done(d)
 	x.done64(k)
+}
+
+func isDefault(c compile.SelectCase) bool { return c.Kind == compile.SelDefault }
+
+// ask sets bit sets to the cases that are ready, and n to how many they are.
+func (x *fn) ask(cases []compile.SelectCase, can []wasm.Local, n wasm.Local) {
+	for w, set := range can {
+		always := int64(0)
+		for i := w * 64; i < min(w*64+64, len(cases)); i++ {
+			if c := &cases[i]; c.Kind == compile.SelGuard {
+				if v, ok := x.constant(c.Cond); ok && v != 0 {
+					always |= 1 << (i % 64)
+				}
+			}
+		}
+		x.I64(always)
+		for i := w * 64; i < min(w*64+64, len(cases)); i++ {
+			if isDefault(cases[i]) || always>>(i%64)&1 != 0 {
+				continue
+			}
+			x.ready(&cases[i])
+			x.Op(wasm.I64ExtendI32U)
+			x.I64(int64(i % 64))
+			x.Op(wasm.I64Shl, wasm.I64Or)
+		}
+		x.Set(set)
+		if x.Get(set); w > 0 {
+			x.Op(wasm.I64Popcnt, wasm.I32WrapI64)
+			x.Get(n)
+			x.Op(wasm.I32Add)
+		} else {
+			x.Op(wasm.I64Popcnt, wasm.I32WrapI64)
+		}
+		x.Set(n)
+	}
+}
+
+// pick sets k to member number d of bit sets.
+func (x *fn) pick(can []wasm.Local, d, k wasm.Local) {
+	set := x.temp64()
+	done := x.Block()
+	for w, s := range can {
+		x.Get(s)
+		x.Set(set)
+		if w < len(can)-1 {
+			x.Get(d)
+			x.Get(set)
+			x.Op(wasm.I64Popcnt, wasm.I32WrapI64, wasm.I32LtU)
+			x.If()
+		}
+		none := x.Block()
+		next := x.Loop()
+		x.Get(d)
+		x.Op(wasm.I32Eqz)
+		x.BrIf(none)
+		x.Get(set)
+		x.Get(set)
+		x.I64(1)
+		x.Op(wasm.I64Sub, wasm.I64And)
+		x.Set(set)
+		x.Get(d)
+		x.I32(1)
+		x.Op(wasm.I32Sub)
+		x.Set(d)
+		x.Br(next)
+		x.End()
+		x.End()
+		x.Get(set)
+		x.Op(wasm.I64Ctz)
+		x.I64(int64(w * 64))
+		x.Op(wasm.I64Add)
+		x.Set(k)
+		if w < len(can)-1 {
+			x.Br(done)
+			x.End()
+			x.Get(d)
+			x.Get(set)
+			x.Op(wasm.I64Popcnt, wasm.I32WrapI64, wasm.I32Sub)
+			x.Set(d)
+		}
+	}
+	x.End()
+	x.done64(set)
+}
+
+// fireAll executes case number k.
+func (x *fn) fireAll(cases []compile.SelectCase, k wasm.Local) {
+	if !slices.ContainsFunc(cases, func(c compile.SelectCase) bool {
+		return c.Kind == compile.SelRecv || c.Kind == compile.SelSend
+	}) {
+		return // a guard does nothing
+	}
+	end := x.Block()
+	labels := make([]wasm.Label, len(cases)+1)
+	labels[len(cases)] = x.trouble
+	for i := range slices.Backward(cases) {
+		labels[i] = x.Block()
+	}
+	x.Get(k)
+	x.Op(wasm.I32WrapI64)
+	x.BrTable(labels...)
+	for i := range cases {
+		x.End()
+		if !isDefault(cases[i]) {
+			x.fire(&cases[i])
+		}
+		x.Br(end)
+	}
+	x.End()
 }
 
 // fire executes a case that is ready.
