@@ -26,6 +26,8 @@
 // WaitGroup and of readers, the alarms, the existence of a goroutine. A point of package
 // testing, or of the library's own bookkeeping (files, settings), is none: such calls are
 // found by their callers on the stack.
+// A step on an atomic variable, sync.Map or sync.Pool that lies on the goroutine's own stack
+// touches nothing: nobody else can reach it.
 //
 // # Names
 //

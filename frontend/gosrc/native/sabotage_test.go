@@ -418,6 +418,7 @@ func TestOnce(t *testing.T) { steps(func() { once() }) }
 func TestPointers(t *testing.T) {
 	c, m := make(chan int, 2), map[*[64]byte]int{}
 	var seen [20]atomic.Int32
+	t.Cleanup(func() { seen[0].Load() }) // so it is not on the stack
 	for i := range seen {
 		m[new([64]byte)] = i
 	}
