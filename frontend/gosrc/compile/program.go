@@ -5,6 +5,7 @@ package compile
 import (
 	"go/token"
 	"go/types"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,6 @@ import (
 
 	"cpor/frontend/gosrc/loader"
 	"cpor/frontend/gosrc/std"
-	"cpor/internal/lazyregexp"
 	"cpor/system"
 )
 
@@ -346,13 +346,13 @@ func (p *Program) Text(s uint64) string { return p.Strings.Name(uint32(s)) }
 func (p *Program) String(s string) uint64 { return uint64(p.Strings.Number(s)) }
 
 // paths are the elements of paths of packages but for the last one.
-var paths = lazyregexp.New(`[^\s()*\[\],/]+/`)
+var paths = regexp.MustCompile(`[^\s()*\[\],/]+/`)
 
 // funcName returns the name of a function as it appears in stacks: pkg.F, pkg.(*T).M,
 // pkg.F.func1.
 func funcName(f *ssa.Function) string {
 	// Only the last elements of package paths are kept.
-	s := paths().ReplaceAllString(f.RelString(nil), "")
+	s := paths.ReplaceAllString(f.RelString(nil), "")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "$bound", ""), "$", ".func")
 }
 

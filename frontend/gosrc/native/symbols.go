@@ -13,11 +13,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"cpor/internal/lazyregexp"
 	"cpor/system"
 )
 
@@ -120,7 +120,7 @@ func packageOf(symbol string) string {
 
 // bare are packages with assembly that every program has. It writes nothing of the program's memory
 // that is not reported.
-var bare = lazyregexp.New(`^(runtime|internal/(abi|cpu|bytealg|chacha8rand|runtime)|reflect|` +
+var bare = regexp.MustCompile(`^(runtime|internal/(abi|cpu|bytealg|chacha8rand|runtime)|reflect|` +
 	`internal/reflectlite|sync/atomic|syscall|math|os/signal)(/|$)`)
 
 // writesUnseen tells whether the program has functions that may write to its memory without saying
@@ -135,7 +135,7 @@ func writesUnseen(deps []dependency) bool {
 	unseen = func(path string) bool {
 		d := byPath[path]
 		delete(byPath, path) // it is known
-		return d.assembly && !(d.standard && bare().MatchString(path)) ||
+		return d.assembly && !(d.standard && bare.MatchString(path)) ||
 			!d.standard && slices.Contains(d.imports, "syscall") ||
 			slices.ContainsFunc(d.imports, unseen)
 	}

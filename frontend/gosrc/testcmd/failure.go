@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/human"
-	"cpor/internal/lazyregexp"
 	"cpor/system"
 	"cpor/trace"
 	"cpor/trace/draw"
@@ -192,7 +192,7 @@ const (
 func fold(events []trace.Event) []trace.Event {
 	keys := make([]string, len(events))
 	for i, e := range events {
-		keys[i] = fmt.Sprint(e.Step.Thread, e.Pos, numbers().ReplaceAllString(e.Text, "0"))
+		keys[i] = fmt.Sprint(e.Step.Thread, e.Pos, numbers.ReplaceAllString(e.Text, "0"))
 		for _, a := range e.Accesses {
 			keys[i] += fmt.Sprint(" ", a.Loc, a.Write)
 		}
@@ -230,7 +230,7 @@ func fold(events []trace.Event) []trace.Event {
 }
 
 // numbers are what repetitions may differ in.
-var numbers = lazyregexp.New(`[0-9]+`)
+var numbers = regexp.MustCompile(`[0-9]+`)
 
 // longName is the length at which names of goroutines are cut off in tables.
 const longName = 24

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
 	"cpor/frontend/gosrc/machine"
-	"cpor/internal/lazyregexp"
 	"cpor/internal/version"
 )
 
@@ -222,7 +222,7 @@ func (k *passes) store(key string, pass *keptPass) {
 
 // written matches the names of files that store writes: the user may have chosen a folder that
 // has others.
-var written = lazyregexp.New(`^([0-9a-f]{64}\.json|new-[0-9]+)$`)
+var written = regexp.MustCompile(`^([0-9a-f]{64}\.json|new-[0-9]+)$`)
 
 // trim removes old passes, once a day.
 func (k *passes) trim() {
@@ -236,7 +236,7 @@ func (k *passes) trim() {
 	files, _ := os.ReadDir(k.dir) // an error only means that old ones stay
 	for _, f := range files {
 		info, err := f.Info()
-		if err == nil && written().MatchString(f.Name()) && time.Since(info.ModTime()) > keptFor {
+		if err == nil && written.MatchString(f.Name()) && time.Since(info.ModTime()) > keptFor {
 			_ = os.Remove(filepath.Join(k.dir, f.Name()))
 		}
 	}
