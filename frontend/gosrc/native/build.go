@@ -134,7 +134,9 @@ func (o BuildOptions) command(overlay, file, goflags string) []string {
 	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags", o.tags(), "-o", file,
 		"-gcflags=all=-race -d=checkptr=0"}
 	if !strings.Contains(goflags, "-ldflags") {
-		args = append(args, "-ldflags=-w") // with the symbols of variables, see writeBounds
+		// With the symbols of variables, see writeBounds; segments begin where large pages do, see
+		// cporOwnText.
+		args = append(args, "-ldflags=-w -R=0x200000")
 	}
 	for _, p := range uninstrumented {
 		flags := ""
