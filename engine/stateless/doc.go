@@ -180,6 +180,15 @@
 // ([system.Shape]), or that read nothing from f, needs no evaluation and no
 // search.
 //
+// To evaluate T(Z), Z' is executed first, if it is much shorter: what precedes the first event
+// left out, and what of Z happens before the thread's last event in it. Let all that T(Z')
+// touches be last written in Z by an event of Z', or never. Then T(Z) = T(Z'), and the rest of Z
+// is not executed: follow both up to the first value that differs. T(Z') touches its location
+// too, so both read what the same event wrote. Without that condition a thread that the rest of Z
+// enables would count as blocked, and traces would be lost (elsewhere in testdata/hard.models).
+// If one of them is an operation, Z is executed, because room depends on all of Z. What is
+// inserted is Z in any case.
+//
 // A machine whose steps cost much may know T(Z) without executing Z, from the thread's last event
 // in Z and those that wrote last what it reads ([system.Costly]); that is L2. It also hears which
 // branches come next. Each of them is explored, so what it does ahead is not done in vain.

@@ -89,7 +89,7 @@ func (w *worker) explored() bool {
 	first := int(w.root[0])
 	w.sequence(w.root[:], first, true)
 	is := func(x *node) bool {
-		r := relate(x, w.v)
+		r := relate(x, &w.v)
 		return r == initial || r == unrelated && int(x.thread) == w.rev.thread
 	}
 	cur := w.events[first].node
@@ -159,7 +159,57 @@ func (w *worker) evaluate(roots []int32, first int, cut bool) (alts []alternativ
 		}
 		alts, touched = nil, nil
 	}
-	w.lookAhead(first, w.v)
+	if alts, touched, shape, ok = w.evaluatePast(roots, first, cut); ok {
+		return alts, touched, shape, true
+	}
+	w.lookAhead(first, w.v.steps)
+	return w.tryAhead()
+}
+
+// evaluatePast is evaluate without the steps that neither the thread's last event depends on nor
+// what the thread reads then: by L2 it does the same. ok is false if some of them matter, or
+// perhaps do.
+func (w *worker) evaluatePast(roots []int32, first int, cut bool) (alts []alternative,
+	touched []system.Access, shape system.Shape, ok bool) {
+	w.rest.w, w.rest.roots, w.rest.limit = w, roots, w.path.len()
+	if cut {
+		w.rest.limit = w.rev.event
+	}
+	prior := w.rest.lastOf(w.rev.thread)
+	if prior < 0 {
+		return nil, nil, 0, false
+	}
+	w.past = w.past[:0]
+	for j := first; j <= prior; j++ {
+		// What it depends on is no root and depends on none.
+		if w.before(j, prior) {
+			w.past = append(w.past, w.steps[j])
+		}
+	}
+	if 2*len(w.past) > len(w.v.steps) { // too little to gain, for what may be done twice
+		return nil, nil, 0, false
+	}
+	w.lookAhead(first, w.past)
+	alts, touched, shape, ok = w.tryAhead()
+	for _, a := range touched {
+		if a.Op != 0 {
+			return nil, nil, 0, false // what room there is depends on all of them
+		}
+		k := w.rest.written(a.Loc)
+		if k < 0 {
+			continue
+		}
+		g := int(w.recs[k].event)
+		if w.recs[k].op != 0 || g >= first && !w.before(g, prior) {
+			return nil, nil, 0, false // hard.models, elsewhere
+		}
+	}
+	return alts, touched, shape, ok
+}
+
+// tryAhead tries all alternatives of the thread where the look-ahead machine is.
+func (w *worker) tryAhead() (alts []alternative, touched []system.Access, shape system.Shape,
+	ok bool) {
 	q := w.rev.thread
 	if q >= w.ahead.m.NumThreads() {
 		return nil, nil, 0, false
@@ -189,9 +239,8 @@ func (w *worker) evaluate(roots []int32, first int, cut bool) (alts []alternativ
 // transitions have no operations that commute.
 func (w *worker) glimpse(roots []int32, cut bool) (alts []alternative, touched []system.Access,
 	ok bool) {
-	w.rest.roots, w.rest.limit = roots, w.path.len()
-	if w.rest.w == nil {
-		w.rest.w = w
+	w.rest.w, w.rest.roots, w.rest.limit = w, roots, w.path.len()
+	if w.some.Has == nil {
 		w.some = system.Some{Has: w.rest.has, LastOf: w.rest.lastOf, LastWrite: w.rest.lastWrite}
 	}
 	if cut {
@@ -242,12 +291,20 @@ func (r *rest) lastOf(t int) int {
 }
 
 func (r *rest) lastWrite(l system.Loc) int {
+	if k := r.written(l); k >= 0 {
+		return int(r.w.recs[k].event)
+	}
+	return -1
+}
+
+// written returns the record of the last write of a location; -1 if there is none.
+func (r *rest) written(l system.Loc) int32 {
 	for k := r.w.headOf(l); k >= 0; k = r.w.recs[k].prev {
 		if k = r.w.recs[k].lastWrite; k < 0 {
 			break
 		}
-		if e := int(r.w.recs[k].event); r.has(e) {
-			return e
+		if r.has(int(r.w.recs[k].event)) {
+			return k
 		}
 	}
 	return -1
@@ -428,27 +485,28 @@ func (w *worker) lastWrites(roots []int32, a system.Access, dst []int32) []int32
 // sequence writes to w.v the events from the first root on, without the roots and what happens
 // after them; if cut, only those before the reversal's event.
 func (w *worker) sequence(roots []int32, first int, cut bool) {
-	w.v = w.v[:0]
 	limit := w.path.len()
 	if cut {
 		limit = w.rev.event
 	}
+	v := sequence{steps: w.v.steps[:0]}
 	if len(roots) == 1 {
 		root := &w.events[first]
 		at := first*w.stride + int(root.thread)
 		for j := first; j < limit; j++ {
 			if w.clocks[at] < root.idx {
-				w.v = append(w.v, w.steps[j])
+				v.add(&w.steps[j])
 			}
 			at += w.stride
 		}
-		return
-	}
-	for j := first; j < limit; j++ {
-		if !w.removed(roots, j) {
-			w.v = append(w.v, w.steps[j])
+	} else {
+		for j := first; j < limit; j++ {
+			if !w.removed(roots, j) {
+				v.add(&w.steps[j])
+			}
 		}
 	}
+	w.v = v
 }
 
 // insert inserts the remaining sequence, followed by a step of the thread, unless that is
@@ -482,8 +540,9 @@ func (w *worker) insertWhole(i *insertion) {
 // insertAt inserts w.v and a last step at a depth. If more may follow and that decides, it
 // inserts nothing and returns false.
 func (w *worker) insertAt(depth int, last step, more bool) bool {
-	w.v = append(w.v, last)
-	u := w.v
+	w.v.add(&last)
+	rest := w.v // insert shortens it
+	u := &rest
 	w.measure(depth, u)
 	undecided := false
 	for _, x := range w.asleep(depth) {
@@ -518,7 +577,8 @@ func (w *worker) insertAt(depth int, last step, more bool) bool {
 
 // measure finds out how much room there is for the operations of a sequence at the depth where
 // it is inserted. In the execution, events that are now left out may have preceded them.
-func (w *worker) measure(depth int, v []step) {
+func (w *worker) measure(depth int, u *sequence) {
+	v := u.steps
 	last := len(v) - 1
 	for last >= 0 && !(v[last].operates && slices.ContainsFunc(v[last].acc,
 		func(a system.Access) bool { return a.Op != 0 && a.Room != system.Unlimited })) {
@@ -532,6 +592,7 @@ func (w *worker) measure(depth int, v []step) {
 		w.ahead.step(int(v[i].thread), v[i].alt)
 		if v[i].operates {
 			v[i].touched = touch(slices.Clone(w.ahead.m.Accesses()))
+			u.all, u.written = u.all|v[i].all, u.written|v[i].written
 		}
 	}
 }

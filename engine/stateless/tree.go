@@ -24,20 +24,22 @@ const (
 //
 // With dynamic partial-order reduction the pending children of a node are its
 // wakeup tree (Abdulla, Aronis, Jonsson, Sagonas 2017, section 6).
+//
+// What insert looks at comes first, so that it is mostly in one cache line.
 type node struct {
-	parent      *node
-	first, last *node // children
-	next        *node // sibling to the right
-	step
-	depth     int32 // transitions from the root
-	open      int32 // children that are not done
-	pending   int32 // children that are pending
-	status    status
-	executed  bool // its transition has been counted
-	announced bool // to a machine, as the end of a branch
+	first, next *node // the first child, and the sibling to the right
 	// free: after this node the search chose freely; it is not an inner node of a wakeup tree.
 	// Nothing is inserted through it from outside.
-	free bool
+	free      bool
+	status    status
+	executed  bool  // its transition has been counted
+	announced bool  // to a machine, as the end of a branch
+	depth     int32 // transitions from the root
+	step
+	parent  *node
+	last    *node // child
+	open    int32 // children that are not done
+	pending int32 // children that are pending
 }
 
 // tree is the search tree that the workers share, as far as it is still needed. With one worker,
@@ -63,17 +65,17 @@ func newTree(workers []*worker) *tree {
 	return t
 }
 
-// pool keeps the nodes that one worker released for new ones.
-type pool struct{ free []*node }
+// pool keeps the nodes that one worker released for new ones, chained by their next.
+type pool struct{ free *node }
 
 func (p *pool) get() *node {
-	if n := len(p.free); n > 0 {
-		x := p.free[n-1]
-		p.free = p.free[:n-1]
-		*x = node{step: step{touched: touched{acc: x.acc[:0]}}}
-		return x
+	x := p.free
+	if x == nil {
+		return &node{}
 	}
-	return &node{}
+	p.free = x.next
+	*x = node{step: step{touched: touched{acc: x.acc[:0]}}}
+	return x
 }
 
 // of returns a node for a step.
@@ -90,7 +92,7 @@ func (p *pool) releaseChildren(x *node) {
 	for c := x.first; c != nil; {
 		next := c.next
 		p.releaseChildren(c)
-		p.free = append(p.free, c)
+		c.next, p.free = p.free, c
 		c = next
 	}
 	x.first, x.last = nil, nil
@@ -204,20 +206,20 @@ func reachedByNobody(x *node) bool {
 
 // step is a transition of the tree, of an execution or of a sequence to be inserted.
 type step struct {
-	touched
 	alt    uint64
 	thread int32
 	multi  bool // the thread has more than one alternative here
 	shape  system.Shape
 	gone   bool // from a sequence: it is in the tree already (see insert)
+	touched
 }
 
 // touched is what a transition accesses, with a summary that mostly shows at once that two of
 // them have nothing to do with each other.
 type touched struct {
-	acc          []system.Access
 	all, written uint64 // the locations, by their lowest bits
-	operates     bool   // there is an operation that commutes
+	acc          []system.Access
+	operates     bool // there is an operation that commutes
 }
 
 // touch returns accesses with their summary. It keeps acc.
@@ -248,17 +250,40 @@ const (
 	unrelated // it is not in the sequence and conflicts with nothing there
 )
 
+// sequence is a sequence of steps, with a summary of those that are there or have been.
+type sequence struct {
+	steps        []step
+	threads      uint64 // by their lowest bits
+	all, written uint64 // the locations, by their lowest bits
+}
+
+func (v *sequence) add(s *step) {
+	v.steps = append(v.steps, *s)
+	v.threads |= 1 << (uint(s.thread) % 64)
+	v.all |= s.all
+	v.written |= s.written
+}
+
 // relate returns the relation of c's transition to v. If it is an initial or unrelated, it is a
 // weak initial of v: an execution that begins with v can also begin with it.
-func relate(c *node, v []step) relation {
+func relate(c *node, v *sequence) relation {
 	thread, all, written := c.thread, c.all, c.written
-	for i := range v {
-		s := &v[i]
+	if v.threads&(1<<(uint(thread)%64)) == 0 {
+		// It is not in the sequence. What it depends on is mostly near the end, where the
+		// sequence differs from the execution.
+		if v.all&written|v.written&all != 0 && clashes(&c.touched, v.steps) ||
+			c.operates && !fits(&c.touched, v.steps) {
+			return dependent
+		}
+		return unrelated
+	}
+	for i := range v.steps {
+		s := &v.steps[i]
 		if s.gone {
 			continue
 		}
 		if s.thread == thread {
-			if s.alt != c.alt || c.operates && dependsOn(s, v[:i]) {
+			if s.alt != c.alt || c.operates && dependsOn(s, v.steps[:i]) {
 				return dependent
 			}
 			return initial
@@ -268,10 +293,21 @@ func relate(c *node, v []step) relation {
 			return dependent
 		}
 	}
-	if c.operates && !fits(&c.touched, v) {
+	if c.operates && !fits(&c.touched, v.steps) {
 		return dependent
 	}
 	return unrelated
+}
+
+// clashes reports whether a transition depends on a step of other threads, the last ones first.
+func clashes(t *touched, v []step) bool {
+	for i := len(v) - 1; i >= 0; i-- {
+		s := &v[i]
+		if s.all&t.written|s.written&t.all != 0 && !s.gone && ordered(s.acc, t.acc) {
+			return true
+		}
+	}
+	return false
 }
 
 // dependsOn reports whether a step depends on one of those before it.
@@ -359,13 +395,18 @@ func spent(acc, first []system.Access) []system.Access {
 //
 // If v may be followed by more, it matters what a child is unrelated to: then nothing is
 // inserted and the result is false.
-func insert(e, cur *node, v []step, more bool, p *pool) bool {
+func insert(e, cur *node, v *sequence, more bool, p *pool) bool {
 	x := e
 	c := cur.next
 	for {
 		r := dependent
 		for ; c != nil; c = c.next {
-			if r = relate(c, v); r != dependent {
+			if next := &v.steps[0]; next.thread != c.thread {
+				r = relate(c, v)
+			} else if next.alt == c.alt { // as mostly
+				r = initial
+			}
+			if r != dependent {
 				break
 			}
 		}
@@ -379,30 +420,19 @@ func insert(e, cur *node, v []step, more bool, p *pool) bool {
 			return true
 		}
 		if r == unrelated {
-			spend(&c.touched, v)
+			spend(&c.touched, v.steps)
 		}
-		if r == initial {
-			i := 0
-			for v[i].gone || v[i].thread != c.thread {
-				i++
-			}
-			spend(&c.touched, v[:i])
-			v[i].gone = true
-			for len(v) > 0 && v[0].gone { // mostly it is the first
-				v = v[1:]
-			}
-			if len(v) == 0 {
-				return true
-			}
+		if r == initial && !v.remove(c) {
+			return true
 		}
 		x, c = c, c.first
 	}
 	first := true
-	for i := range v {
-		if v[i].gone {
+	for i := range v.steps {
+		if v.steps[i].gone {
 			continue
 		}
-		n := p.of(&v[i])
+		n := p.of(&v.steps[i])
 		x.add(n)
 		if first {
 			x.reopen()
@@ -411,6 +441,24 @@ func insert(e, cur *node, v []step, more bool, p *pool) bool {
 		x = n
 	}
 	return true
+}
+
+// remove removes the transition of c, an initial. It returns false if nothing is left. The first
+// step is never one that is gone.
+func (v *sequence) remove(c *node) bool {
+	i := 0
+	for v.steps[i].gone || v.steps[i].thread != c.thread {
+		i++
+	}
+	if i > 0 {
+		spend(&c.touched, v.steps[:i])
+		v.steps[i].gone = true
+		return true
+	}
+	for i = 1; i < len(v.steps) && v.steps[i].gone; i++ {
+	}
+	v.steps = v.steps[i:]
+	return len(v.steps) > 0
 }
 
 // conflict reports whether two transitions of different threads and the same state are

@@ -58,7 +58,8 @@ type worker struct {
 	rev     reversal
 	rest    rest
 	some    system.Some // that of rest
-	v       []step
+	v       sequence
+	past    []step // by evaluatePast
 	root    [1]int32
 	memo    memo
 	// What lasts until the end of a reversal.
