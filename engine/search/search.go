@@ -129,9 +129,9 @@ type Remembering interface {
 // Whole is implemented by expanders that can be faster when states are stored whole, not as
 // numbers of their parts (see [Numbered]).
 type Whole interface {
-	// Whole reports whether that is so, and whether it is known not to be. It is called between
-	// two states.
-	Whole() (wants, refuses bool)
+	// Whole is told whether they are, and reports whether the expander is faster if they are, and
+	// whether it is known to be slower. It is called between two states.
+	Whole(are bool) (wants, refuses bool)
 }
 
 // Stopper is implemented by visitors that can tell whether the search should end.

@@ -47,7 +47,7 @@ func (r *run) mayStoreWhole(x Expander) {
 
 // due reports whether it is time to move the states of a store.
 func (w *whole) due(x Expander, store statestore.Store) bool {
-	wants, refuses := x.(Whole).Whole()
+	wants, refuses := x.(Whole).Whole(w.store != nil)
 	if w.store == nil {
 		return wants
 	}

@@ -24,7 +24,7 @@ func (x *wisher) Expand(s system.State, v search.Visitor) {
 	x.Expander.Expand(s, v)
 }
 
-func (x *wisher) Whole() (wants, refuses bool) {
+func (x *wisher) Whole(bool) (wants, refuses bool) {
 	w := x.first
 	if x.states > x.changes {
 		w = x.then

@@ -43,10 +43,13 @@ type code struct {
 	waited time.Duration // for the compiler
 
 	now       way
-	clear     bool // code is much faster, by the last measurement that was clear
-	left      int  // the states that are still expanded this way
-	measuring bool // how long they take is measured
-	window    int  // the number of these states among those of a measurement
+	clear     bool    // code is much faster, by the last measurement that was clear
+	whole     bool    // states are stored whole
+	parts     float64 // what the faster way cost before
+	loses     bool    // it costs more since
+	left      int     // the states that are still expanded this way
+	measuring bool    // how long they take is measured
+	window    int     // the number of these states among those of a measurement
 	cost      [ways]float64
 	stay      int           // how many states one measurement decides about; it grows with each
 	steps     uint64        // in the window that is measured
@@ -73,20 +76,23 @@ const (
 	windowStates, windows, warming = 96, 16, 4
 	// A measurement ends early where one way takes far longer than the other: after early windows
 	// if it takes more than much times as long, after soon windows more than veryMuch.
-	early, much    = 8, 1.4
-	soon, veryMuch = 6, 3
+	early, much    = 10, 1.4
+	soon, veryMuch = 8, 3
 	// The decision holds for firstStay states, and each time for longer times as many.
 	firstStay, longer, lastStay = 1 << 13, 4, 1 << 19
 	// Code gains from states that are stored whole, and cached steps from the numbers of parts. So
 	// code has to take less than this share of the other way's time for states to be stored whole.
 	wholeGain = 0.9
+	// If the faster way takes more than so many times as long as before, they are not stored whole
+	// any more. What a store does later is not measured, and takes longer for states in parts.
+	wholeLoss = 1.2
 )
 
 // Whole implements [search.Whole].
-func (x *Expander) Whole() (wants, refuses bool) {
+func (x *Expander) Whole(are bool) (wants, refuses bool) {
 	c := &x.code
-	wants = c.clear || c.forced && c.code != nil
-	return wants, !wants && c.stay > firstStay
+	c.whole = are
+	return c.clear || c.forced && c.code != nil, c.loses
 }
 
 // Coded is Factory for tests: every state is expanded by machine code, as soon as there is any.
@@ -195,10 +201,12 @@ func (c *code) turn(other way) {
 			c.now = other
 		}
 		switch {
+		case c.whole:
+			c.loses = c.parts > 0 && min(a, b) > wholeLoss*c.parts
 		case b < wholeGain*a:
-			c.clear = true
-		case a < wholeGain*b:
-			c.clear = false
+			c.clear, c.parts = true, b
+		default:
+			c.clear, c.parts = c.clear && b*wholeGain < a, min(a, b)
 		}
 		c.left = c.stay
 		c.stay = min(longer*c.stay, lastStay)

@@ -46,3 +46,52 @@ func TestDue(t *testing.T) {
 		})
 	}
 }
+
+// TestWhole: states are stored whole where code is clearly faster than cached steps. Then they stay
+// so, whichever way is faster there, unless both are slower than the faster one was before.
+func TestWhole(t *testing.T) {
+	type costs struct{ cache, code time.Duration } // of a transition
+	for _, test := range []struct {
+		name           string
+		parts, whole   costs
+		wants, refuses bool
+	}{
+		{"code gains", costs{300, 200}, costs{300, 100}, true, false},
+		{"cached steps gain more", costs{300, 200}, costs{100, 150}, true, false},
+		{"about equal", costs{210, 200}, costs{200, 100}, false, false},
+		{"cached steps are faster", costs{100, 200}, costs{100, 90}, false, false},
+		{"both lose", costs{300, 200}, costs{350, 270}, true, true},
+		{"little is lost", costs{300, 200}, costs{350, 220}, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			x := &Expander{}
+			c := &x.code
+			c.measuring, c.stay = true, firstStay
+			decide := func(of costs) {
+				for c.turn(byCache); c.measuring; c.turn(byCache) {
+					d := of.cache
+					if c.now == byCode {
+						d = of.code
+					}
+					if c.window%5 == 2 {
+						d *= 40 // interrupted
+					}
+					c.steps, c.spent = 1000, 1000*d
+				}
+			}
+			decide(test.parts)
+			wants, refuses := x.Whole(false)
+			if wants != test.wants || refuses {
+				t.Fatalf("wants %v, refuses %v", wants, refuses)
+			}
+			if !wants {
+				return
+			}
+			x.Whole(true)
+			decide(test.whole)
+			if _, refuses = x.Whole(true); refuses != test.refuses {
+				t.Errorf("refuses %v", refuses)
+			}
+		})
+	}
+}
