@@ -129,8 +129,8 @@ type Remembering interface {
 // Whole is implemented by expanders that can be faster when states are stored whole, not as
 // numbers of their parts (see [Numbered]).
 type Whole interface {
-	// Whole is told whether they are, and reports whether the expander is faster if they are, and
-	// whether it is known to be slower. It is called between two states.
+	// Whole reports whether the expander wants that, and whether it has become slower by it. are
+	// says whether states are stored whole now. It is called between two states.
 	Whole(are bool) (wants, refuses bool)
 }
 

@@ -91,6 +91,20 @@ init {
 	go T(1)
 }
 `,
+	// A select with more cases than a word has bits.
+	`var a [70]bool
+var n int8
+thread T() {
+	for range 2 {
+		atomic {
+			select {
+			case exists k in 0..69 { await(!a[k] && k%9 != 1) }: a[k] = true; n = int8(k % 5)
+			}
+		}
+	}
+}
+init { go T() }
+`,
 }
 
 // compiledModel returns a corner or the generated model with a number: with every construct, with

@@ -855,10 +855,10 @@ func (x *fn) instr(in *compile.Instr) {
 	case compile.OpChanRef:
 		x.chanRef(in)
 	case compile.OpChoose:
-		x.resumes()
+		x.first(x.choosing, func() {})
 		x.choose(in)
 	case compile.OpChoice:
-		x.resumes()
+		x.first(x.choosing, func() {})
 		if d := x.temp(); true {
 			x.I32(in.C)
 			x.Set(d)
@@ -2024,11 +2024,7 @@ func (x *fn) selectCase(in *compile.Instr) {
 	for i := range can {
 		can[i] = x.Local(wasm.I64)
 	}
-	if r != nil {
-		x.first(r, func() { x.ask(cases, can, n) })
-	} else {
-		x.ask(cases, can, n)
-	}
+	x.first(r, func() { x.ask(cases, can, n) })
 	d, k := x.temp(), x.temp64()
 	end := x.Block()
 	x.Get(n)
@@ -2100,13 +2096,11 @@ func (x *fn) ask(cases []compile.SelectCase, can []wasm.Local, n wasm.Local) {
 			x.I64(int64(i % 64))
 			x.Op(wasm.I64Shl, wasm.I64Or)
 		}
-		x.Set(set)
-		if x.Get(set); w > 0 {
-			x.Op(wasm.I64Popcnt, wasm.I32WrapI64)
+		x.Tee(set)
+		x.Op(wasm.I64Popcnt, wasm.I32WrapI64)
+		if w > 0 {
 			x.Get(n)
 			x.Op(wasm.I32Add)
-		} else {
-			x.Op(wasm.I64Popcnt, wasm.I32WrapI64)
 		}
 		x.Set(n)
 	}

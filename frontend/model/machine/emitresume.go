@@ -205,8 +205,12 @@ func (x *fn) unlessResumed(code func()) {
 	x.End()
 }
 
-// first makes code that only the alternative executes that comes to a first choice first.
+// first makes code before a choice. Where alternatives resume, only the first of them executes it.
 func (x *fn) first(r *resumption, only func()) {
+	if r == nil {
+		only()
+		return
+	}
 	x.unlessResumed(func() {
 		for k, l := range r.saved {
 			x.Get(x.local(r.regs[k]))
@@ -220,13 +224,6 @@ func (x *fn) first(r *resumption, only func()) {
 		x.Set(x.note)
 		only()
 	})
-}
-
-// resumes is first for a choice that asks nothing.
-func (x *fn) resumes() {
-	if x.choosing != nil {
-		x.first(x.choosing, func() {})
-	}
 }
 
 // multiply has what was noted before a first choice count once for each outcome.
