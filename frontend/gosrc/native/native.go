@@ -116,7 +116,7 @@
 // For each byte the shadow memory keeps who wrote it last and who has read it since then, as
 // epochs (Flanagan and Freund, "FastTrack", PLDI 2009). The tick of a thread counts its steps,
 // and grows whenever others may learn what it has done: when it releases a location, starts a
-// goroutine or a timer, or meets another thread at a channel. They learn the tick of before, say
+// goroutine or a timer, or meets another thread at a channel. They learn the earlier tick, say
 // n, which then is the least that their clocks hold for the thread, as do the clocks of all who
 // learn it from them. Behind that the thread's accesses have the epoch n+1, until others may
 // learn of them, too: whatever steps lie between them, nobody can know some of these accesses
