@@ -107,6 +107,9 @@ func (m *machine) Conflicts(t int, acc []system.Access, u int) bool {
 	return false
 }
 
+// Clash implements [system.Temporal]: the bounds are known.
+func (m *machine) Clash(_, _ []system.Access) bool { return false }
+
 // disturbs reports whether what one process does next to a channel may be dependent on what
 // another one may do to it, if sends and receives are possible.
 func (q *queue) disturbs(mine, theirs set) bool {

@@ -43,6 +43,11 @@ type Temporal interface {
 	// model language one analysis answers both (package frontend/model/flow).
 	Conflicts(t int, acc []Access, u int) bool
 
+	// Clash reports that the next transitions of two threads, which have these accesses, are
+	// dependent for certain, so that Conflicts would say so. It saves the analysis that Conflicts
+	// may need. False is always correct.
+	Clash(mine, theirs []Access) bool
+
 	// Late reports whether to try the next transition of thread t, which has the accesses acc,
 	// after those of others, when one thread whose transitions depend on no other is to be
 	// chosen. Late transitions let others continue (in models, sends). Any answer is correct.

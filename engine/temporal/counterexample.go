@@ -73,7 +73,9 @@ func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Countere
 	if err != nil {
 		return nil, fmt.Errorf("internal error: the counterexample of %s: %w", c.p.Name, err)
 	}
-	x.trim()
+	if !x.trim() {
+		return x, nil
+	}
 	if err := x.replay(c.sys, &c.o); err != nil {
 		return nil, fmt.Errorf("internal error: the counterexample of %s, shortened: %w", c.p.Name,
 			err)
@@ -90,19 +92,21 @@ func (u unproven) Error() string { return string(u) }
 var errHolds = unproven("the formula holds on it")
 
 // trim moves steps from the end of the stem that the loop repeats into the
-// loop: a b (c b)* is a (b c)*.
-func (x *Counterexample) trim() {
+// loop: a b (c b)* is a (b c)*. It reports whether there were any.
+func (x *Counterexample) trim() (any bool) {
 	for len(x.Stem) > 0 && len(x.Loop) > 0 && x.Stem[len(x.Stem)-1] == x.Loop[len(x.Loop)-1] {
 		// Only if the state before the step is the same both times.
 		n := len(x.Stem)
 		if !slices.Equal(x.states[n-1].encoded, x.states[n+len(x.Loop)-1].encoded) {
-			return
+			return any
 		}
+		any = true
 		last := x.Stem[n-1]
 		x.Stem = x.Stem[:n-1]
 		x.Loop = append([]trace.Step{last}, x.Loop[:len(x.Loop)-1]...)
 		x.states = slices.Concat(x.states[:n], x.states[n:len(x.states)-1])
 	}
+	return any
 }
 
 // replay executes the steps by the plain semantics and checks that the

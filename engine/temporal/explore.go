@@ -604,6 +604,9 @@ func (x *expander) alternatives(t int, c *candidate, mark system.Mark,
 	c.possible, c.invisible, c.transparent = t < mostAmple, true, true
 	for alt := uint64(0); ; {
 		out := m.Step(t, alt)
+		if out.Kind == system.Blocked {
+			c.acc = append(c.acc, m.Accesses()...)
+		}
 		if out.Kind != system.Moved {
 			return
 		}
@@ -664,6 +667,12 @@ func (x *expander) choose(n int) *candidate {
 // conflicts reports whether C1 or C4 may not hold for the candidate of thread t, of n.
 func (x *expander) conflicts(t, n int) bool {
 	c := &x.cands[t]
+	// First what the next transitions of the others tell, which often spares all analyses.
+	for u := 0; u < n && c.conflict == 0; u++ {
+		if u != t && !x.s.obs.Has(u) && x.labels.Clash(c.acc, x.cands[u].acc) {
+			c.conflict = 2
+		}
+	}
 	for u := 0; u < n && c.conflict == 0; u++ {
 		if u != t && !x.s.obs.Has(u) && (x.labels.Conflicts(t, c.acc, u) || x.wakes(c, u)) {
 			c.conflict = 2

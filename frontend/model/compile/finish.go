@@ -379,7 +379,7 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 	for _, v := range pt.alive {
 		alive[v] = true
 	}
-	for v := range p.liveness(code, vars, written)[entry] {
+	for _, v := range p.liveAt(entry, code, vars, written) {
 		if start && slices.Contains(pt.Thread.Params, v) {
 			continue
 		}
@@ -420,65 +420,99 @@ func (p *Program) classify(pt *Point, code []int) {
 	pt.Retry = pt.Choice && (blocks || selects > 1 || chooses && selects > 0 || p.decidesLate(code))
 }
 
-// liveness returns the variables that are live before each instruction of a segment, by iteration
-// to a fixed point.
-func (p *Program) liveness(code []int, vars map[int32]*Var,
-	written map[*Var]bool) map[int]map[*Var]bool {
-	live := map[int]map[*Var]bool{}
-	for _, at := range code {
-		live[at] = map[*Var]bool{}
+// liveNode is an instruction as liveAt sees it: the instructions that may follow, and variables by
+// their numbers. Behind an exit those written are live that are alive at its point.
+type liveNode struct {
+	succ, reads, writes, exits []int
+	live                       []uint64 // before it, as a set
+}
+
+// liveAt returns the variables that are live at the entry of a segment, by iteration to a fixed
+// point.
+func (p *Program) liveAt(entry int, code []int, vars map[int32]*Var, written map[*Var]bool) []*Var {
+	nodes, list := p.liveNodes(code, vars, written)
+	words := (len(list) + 63) / 64
+	memory := make([]uint64, (len(nodes)+1)*words)
+	for i := range nodes {
+		nodes[i].live, memory = memory[:words:words], memory[words:]
+	}
+	now := memory
+	add := func(vs []int) {
+		for _, v := range vs {
+			now[v/64] |= 1 << (v % 64)
+		}
 	}
 	for changed := true; changed; {
 		changed = false
-		for i := len(code) - 1; i >= 0; i-- {
-			at := code[i]
-			now := p.liveBehind(at, live, written)
-			p.liveBefore(p.Code[at], vars, now)
-			if len(now) != len(live[at]) {
-				live[at], changed = now, true
+		for i := len(nodes) - 1; i >= 0; i-- {
+			n := &nodes[i]
+			clear(now)
+			add(n.exits)
+			for _, s := range n.succ {
+				for w, set := range nodes[s].live {
+					now[w] |= set
+				}
 			}
+			for _, v := range n.writes {
+				now[v/64] &^= 1 << (v % 64)
+			}
+			add(n.reads)
+			if !slices.Equal(now, n.live) {
+				copy(n.live, now)
+				changed = true
+			}
+		}
+	}
+	at, _ := slices.BinarySearch(code, entry)
+	var live []*Var
+	for i, v := range list {
+		if nodes[at].live[i/64]>>(i%64)&1 != 0 {
+			live = append(live, v)
 		}
 	}
 	return live
 }
 
-// liveBehind returns the variables that are live after an instruction: those of its successors,
-// and at an exit those written that are alive at its point.
-func (p *Program) liveBehind(at int, live map[int]map[*Var]bool,
-	written map[*Var]bool) map[*Var]bool {
-	now := map[*Var]bool{}
-	if in := p.Code[at]; in.Op == OpBound && in.A >= 0 {
+// liveNodes returns the instructions of a segment for liveAt, and the variables by number.
+func (p *Program) liveNodes(code []int, vars map[int32]*Var, written map[*Var]bool) (
+	nodes []liveNode, list []*Var) {
+	number := map[*Var]int{}
+	of := func(v *Var) int {
+		i, ok := number[v]
+		if !ok {
+			i = len(list)
+			number[v], list = i, append(list, v)
+		}
+		return i
+	}
+	nodes = make([]liveNode, len(code))
+	var succ []int
+	for i, at := range code {
+		in, n := p.Code[at], &nodes[i]
+		succ = p.next(at, succ[:0])
+		for _, s := range succ {
+			k, _ := slices.BinarySearch(code, s)
+			n.succ = append(n.succ, k)
+		}
+		p.eachRegister(in, func(r int32, write bool) {
+			switch v := vars[r]; {
+			case v == nil:
+			case !write:
+				n.reads = append(n.reads, of(v))
+			case !conditional(in):
+				n.writes = append(n.writes, of(v))
+			}
+		})
+		if in.Op != OpBound || in.A < 0 {
+			continue
+		}
 		for _, v := range p.Points[in.A].alive {
 			if written[v] {
-				now[v] = true
+				n.exits = append(n.exits, of(v))
 			}
 		}
 	}
-	for _, s := range p.next(at, nil) {
-		for r := range live[s] {
-			now[r] = true
-		}
-	}
-	return now
-}
-
-// liveBefore turns the variables that are live after an instruction into those live before it.
-func (p *Program) liveBefore(in Instr, vars map[int32]*Var, now map[*Var]bool) {
-	var reads []*Var
-	p.eachRegister(in, func(r int32, write bool) {
-		v := vars[r]
-		switch {
-		case v == nil:
-		case write && !conditional(in):
-			delete(now, v)
-		case write:
-		default:
-			reads = append(reads, v)
-		}
-	})
-	for _, v := range reads {
-		now[v] = true
-	}
+	return nodes, list
 }
 
 // conditional reports whether an instruction may leave the registers that it writes unchanged.

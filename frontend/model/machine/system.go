@@ -99,7 +99,7 @@ type System struct {
 	pcShift    uint
 	pcMask     uint64
 	typeIndex  map[*compile.ThreadType]int
-	temporal   temporal
+	temporal   *temporal
 	types      []*compile.ThreadType // by thread, if TypeBits is 0
 	observers  int
 	locks      []system.Loc // who owns a mutex or a monitor
@@ -169,6 +169,7 @@ func New(p *compile.Program) (*System, error) {
 		return nil, err
 	}
 	final.findLocks()
+	final.temporal = newTemporal(final)
 	return final, nil
 }
 

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"cpor/frontend/model/compile"
 	"cpor/frontend/model/flow"
@@ -12,42 +13,61 @@ import (
 // Machine knows the propositions of temporal properties.
 var _ system.Temporal = (*Machine)(nil)
 
-// temporal is what only the check of temporal properties needs; it is computed on first use.
+// temporal is what only the check of temporal properties needs. Each part is computed on first use.
 type temporal struct {
-	once   sync.Once
-	future *flow.Future
-	simple []bool      // by point
-	reads  []*flow.Ops // by proposition
-	chanOf []int32     // by location: the channel's number plus one
+	future   func() *flow.Future
+	analyzed atomic.Bool        // what threads may do has been analyzed
+	simple   func() []bool      // by point
+	reads    func() []*flow.Ops // by proposition
+	chanOf   func() []int32     // by location: the channel's number plus one
 }
 
-func (s *System) lateTemporal() *temporal {
-	t := &s.temporal
-	t.once.Do(func() {
-		p := s.p
-		t.future = flow.Analyse(p, s.starts())
-		t.simple = make([]bool, len(p.Points))
+func newTemporal(s *System) *temporal {
+	p := s.p
+	t := &temporal{
+		future: sync.OnceValue(func() *flow.Future { return flow.Analyse(p, s.starts()) }),
+		chanOf: sync.OnceValue(func() []int32 { return channelsOf(p) }),
+	}
+	t.simple = sync.OnceValue(func() []bool {
+		simple := make([]bool, len(p.Points))
 		for i := range p.Points {
-			t.simple[i] = !p.Points[i].Ended && flow.Simple(p, i)
+			simple[i] = !p.Points[i].Ended && flow.Simple(p, i)
 		}
+		return simple
+	})
+	t.reads = sync.OnceValue(func() (reads []*flow.Ops) {
 		for i := range p.Props {
-			t.reads = append(t.reads, t.future.Reads(p.Props[i].Entry))
+			reads = append(reads, t.future().Reads(p.Props[i].Entry))
 		}
-		t.chanOf = make([]int32, len(p.Locs))
-		for c := range p.Chans {
-			end := len(p.Locs)
-			if c+1 < len(p.Chans) {
-				end = p.Chans[c+1].First
-			}
-			for l := p.Chans[c].First; l < end; l++ {
-				if r := p.Locs[l].Role; r < compile.ChanHead || r > compile.ChanClosed {
-					break
-				}
-				t.chanOf[l] = int32(c + 1)
-			}
-		}
+		return reads
 	})
 	return t
+}
+
+// after returns what a thread may do from a point on, as flow.Future does.
+func (t *temporal) after(i, point int) *flow.Ops {
+	if !t.analyzed.Load() {
+		t.analyzed.Store(true)
+	}
+	return t.future().After(i, point)
+}
+
+// channelsOf returns by location the number of the channel it belongs to plus one.
+func channelsOf(p *compile.Program) []int32 {
+	of := make([]int32, len(p.Locs))
+	for c := range p.Chans {
+		end := len(p.Locs)
+		if c+1 < len(p.Chans) {
+			end = p.Chans[c+1].First
+		}
+		for l := p.Chans[c].First; l < end; l++ {
+			if r := p.Locs[l].Role; r < compile.ChanHead || r > compile.ChanClosed {
+				break
+			}
+			of[l] = int32(c + 1)
+		}
+	}
+	return of
 }
 
 // starts returns where the threads begin: at the points and with the variables
@@ -209,8 +229,8 @@ func accessed(acc []system.Access, l int) bool {
 
 // touches reports whether a transition writes anything that a proposition may read.
 func (s *System) touches(i int, acc []system.Access) bool {
-	late := s.lateTemporal()
-	reads := late.reads[i]
+	late := s.temporal
+	reads, chanOf := late.reads()[i], late.chanOf()
 	for _, a := range acc {
 		if !a.Write {
 			continue
@@ -223,7 +243,7 @@ func (s *System) touches(i int, acc []system.Access) bool {
 			// Existence, or something that properties watch of a thread.
 			return s.p.Props[i].Linear == nil
 		}
-		if c := late.chanOf[l]; c > 0 {
+		if c := chanOf[l]; c > 0 {
 			if reads.Chans[c-1] != 0 {
 				return true
 			}
@@ -261,19 +281,18 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	if pc > len(s.p.Points) || s.p.Points[pc-1].Ended {
 		return false
 	}
-	late := s.lateTemporal()
+	late := s.temporal
 	i := u
 	if s.dynamic {
 		i = s.typeIndex[s.threadType(m, u)]
 	}
-	ops := late.future.After(i, pc-1)
+	ops := late.after(i, pc-1)
 	if ops == nil {
 		return true
 	}
-	simple := false
-	if pc := m.pc(t); pc <= len(s.p.Points) {
-		simple = late.simple[pc-1]
-	}
+	pc = m.pc(t)
+	simple := func() bool { return pc <= len(s.p.Points) && late.simple()[pc-1] }
+	chanOf := late.chanOf()
 	for k, a := range acc {
 		l := int(a.Loc)
 		if l >= len(s.p.Locs) {
@@ -282,7 +301,7 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 			}
 			continue
 		}
-		c := late.chanOf[l]
+		c := chanOf[l]
 		if c == 0 {
 			if ops.Writes.Has(l) || a.Write && ops.Reads.Has(l) {
 				return true
@@ -292,13 +311,13 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 		their := ops.Chans[c-1]
 		switch {
 		case their == 0:
-		case !simple || s.p.Chans[c-1].Cap == 0 || s.p.Chans[c-1].Bag:
+		case !simple() || s.p.Chans[c-1].Cap == 0 || s.p.Chans[c-1].Bag:
 			return true
 		case their&(flow.Close|flow.Look|flow.Poll) != 0:
 			return true
 		default:
 			// What all alternatives together do with the channel.
-			mine := s.use(acc[k:], c, late) | s.use(acc[:k], c, late)
+			mine := s.use(acc[k:], c, chanOf) | s.use(acc[:k], c, chanOf)
 			if mine == 0 || their&mine != 0 {
 				return true
 			}
@@ -307,11 +326,32 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	return false
 }
 
+// Clash implements system.Temporal, as long as no future is known. Transitions that access the same
+// location, which is not of a channel, conflict if one of them writes it.
+func (m *Machine) Clash(mine, theirs []system.Access) bool {
+	late := m.sys.temporal
+	if late.analyzed.Load() {
+		return false
+	}
+	chanOf := late.chanOf()
+	for _, a := range mine {
+		if int(a.Loc) >= len(chanOf) || chanOf[a.Loc] != 0 {
+			continue
+		}
+		for _, b := range theirs {
+			if a.Loc == b.Loc && (a.Write || b.Write) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // use returns which operations on a channel are enabled: those that moved its indices.
-func (s *System) use(acc []system.Access, c int32, late *temporal) flow.ChanOps {
+func (s *System) use(acc []system.Access, c int32, chanOf []int32) flow.ChanOps {
 	var ops flow.ChanOps
 	for _, a := range acc {
-		if l := int(a.Loc); a.Write && l < len(s.p.Locs) && late.chanOf[l] == c {
+		if l := int(a.Loc); a.Write && l < len(s.p.Locs) && chanOf[l] == c {
 			switch s.p.Locs[l].Role {
 			case compile.ChanTail:
 				ops |= flow.Send

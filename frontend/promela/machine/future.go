@@ -554,6 +554,9 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	return m.conflicts(t, acc, u, false)
 }
 
+// Clash implements system.Temporal: Change needs what Conflicts needs.
+func (m *Machine) Clash(_, _ []system.Access) bool { return false }
+
 // conflicts is Conflicts. If unnumbered, the numbers of processes do not matter (numbers.go).
 func (m *Machine) conflicts(t int, acc []system.Access, u int, unnumbered bool) bool {
 	if u >= m.n {
