@@ -81,6 +81,16 @@ func (e *Expander) executed(s system.State) bool {
 	}
 }
 
+// encode returns the encoding of the state behind a step that code has executed, in a buffer if it
+// is not encoded.
+func (e *Expander) encode(x *step, buf *system.State) system.State {
+	if e.code.code.Encode == nil {
+		return x.End
+	}
+	*buf = e.code.code.Encode(*buf, x.End)
+	return *buf
+}
+
 // difference is by what a step changes the hash of the state, as a machine does. changed are the
 // words that it has changed, 0 if that is not known.
 func difference(from, to system.State, changed uint64) (h uint64) {

@@ -102,7 +102,7 @@ func (e *Expander) stateOn(p *prefix, index int, buf *system.State) system.State
 	case index == 0:
 		return e.start
 	case index <= p.next-p.from:
-		return e.code.steps[p.from+index-1].End
+		return e.encode(&e.code.steps[p.from+index-1], buf)
 	case index == int(p.length):
 		*buf = p.machine.Encode(*buf)
 		return *buf

@@ -207,7 +207,7 @@ func (e *Expander) endState(p *prefix, s system.State) system.State {
 		if p.length == 1 && !p.tried && !p.short {
 			e.effort.Steps++ // as a machine: what it takes must not depend on who executes
 		}
-		return e.code.steps[p.from+p.moved()-1].End
+		return e.encode(&e.code.steps[p.from+p.moved()-1], &e.encoded[0])
 	case p.length == 1 && len(p.end) > 0:
 		return p.end
 	case p.machine != nil:
@@ -467,10 +467,9 @@ func (e *Expander) add(i int32, out system.Outcome, hash uint64) {
 	// reads the child's existence and is the whole prefix of that thread.
 	conflict := out.Created
 	for _, a := range p.accesses {
-		if e.clash(p.thread, a) {
+		if e.touch(i, p.thread, a) {
 			conflict = true
 		}
-		e.enter(i, a)
 	}
 	switch {
 	case conflict:

@@ -32,23 +32,22 @@ func (o owner) with(thread int32) owner {
 // other reports whether some other thread than the given one is in the owner.
 func (o owner) other(thread int32) bool { return o != nobody && o != ownedBy(thread) }
 
-// location is what the vector under construction did to one shared location,
-// once for the reads and once for the writes (a location that a transition
-// both reads and writes stands as a write).
+// location is what the vector under construction did to one shared location, by kinds of accesses
+// (a location that a transition both reads and writes stands as a write). It is a cache line.
 type location struct {
 	generation uint32
-	commuting  int32 // an index into table.commuting; 0 if there is no operation
-	by         owner // of all accesses
-	uses       [2]uses
+	commuting  int32     // an index into table.commuting; 0 if there is no addition with bounds
+	by         owner     // of all accesses
+	other      system.Op // that sums or stores; 0 if there is none
+	uses       [falls]uses
 }
 
-// commuting is what a vector did to a location by operations that commute ([system.Op]), and by
+// commuting is what a vector did to a location by additions with bounds ([system.Op]), and by
 // those that look whether they have been done.
 type commuting struct {
 	uses [kinds - falls]uses
-	// Of additions with bounds, by direction: those that lower the value and those that raise it.
+	// By direction: those that lower the value and those that raise it.
 	amounts [2]amount
-	other   system.Op // that sums or stores
 }
 
 // amount is how much is added in one direction.
@@ -130,9 +129,9 @@ func (t *table) reset() {
 	t.commuting = t.commuting[:1]
 }
 
-// operations returns what a vector did to a location by operations. It is valid until the next
-// call.
-func (t *table) operations(l *location) *commuting {
+// additions returns what a vector did to a location by additions with bounds. It is valid until
+// the next call.
+func (t *table) additions(l *location) *commuting {
 	if l.commuting == 0 {
 		l.commuting = int32(len(t.commuting))
 		unlimited := amount{room: math.MaxInt, patience: math.MaxInt}
@@ -153,53 +152,62 @@ func (t *table) at(l system.Loc) *location {
 	return loc
 }
 
-// The kinds of accesses.
+// kind is a kind of accesses.
+type kind uint8
+
 const (
-	reads = iota
+	reads kind = iota
 	writes
+	others    // sums, or stores of one number
 	falls     // additions that lower the value
 	fallLooks // transitions that look whether there were any
 	rises
 	riseLooks
-	others // sums, or stores of one number
 	kinds
 )
 
-// looking reports whether accesses of a kind leave the location as it is.
-func looking(kind int) bool { return kind == reads || kind == fallLooks || kind == riseLooks }
-
-// of returns the uses of a location of a kind.
-func (t *table) of(l *location, kind int) *uses {
-	if kind < falls {
-		return &l.uses[kind]
-	}
-	return &t.commuting[l.commuting].uses[kind-falls]
+// clashes are, by kind, the kinds whose accesses all conflict with those of the kind, as a set.
+// Where additions meet additions, it depends on the numbers.
+var clashes = [kinds]uint8{
+	reads:     1<<writes | 1<<others | 1<<falls | 1<<rises,
+	writes:    1<<kinds - 1,
+	others:    1<<kinds - 1 - 1<<others,
+	falls:     1<<reads | 1<<writes | 1<<others,
+	fallLooks: 1<<writes | 1<<others,
+	rises:     1<<reads | 1<<writes | 1<<others,
+	riseLooks: 1<<writes | 1<<others,
 }
 
-// used returns how many kinds of accesses a location can have.
-func (l *location) used() int {
-	if l.commuting == 0 {
-		return falls
+// looking reports whether accesses of a kind leave the location as it is.
+func (k kind) looking() bool { return k == reads || k == fallLooks || k == riseLooks }
+
+// amount returns the index of the amounts of the direction of an addition.
+func (k kind) amount() int { return int(k-falls) / 2 }
+
+// of returns the uses of a location of a kind.
+func (t *table) of(l *location, k kind) *uses {
+	if k < falls {
+		return &l.uses[k]
 	}
-	return kinds
+	return &t.commuting[l.commuting].uses[k-falls]
 }
 
 // kind returns how an access counts. Of the sums and stores of a location, only those that equal
 // the first one count as others.
-func (t *table) kind(l *location, a system.Access) int {
-	switch d := a.Op.Adds(); {
-	case a.Op == 0:
-	case d < 0 && a.Write:
-		return falls
-	case d < 0:
-		return fallLooks
-	case d > 0 && a.Write:
-		return rises
-	case d > 0:
-		return riseLooks
-	case l.commuting == 0 || t.commuting[l.commuting].other == 0 ||
-		t.commuting[l.commuting].other == a.Op:
-		return others
+func (l *location) kind(a system.Access) kind {
+	if a.Op != 0 {
+		switch d := a.Op.Adds(); {
+		case d < 0 && a.Write:
+			return falls
+		case d < 0:
+			return fallLooks
+		case d > 0 && a.Write:
+			return rises
+		case d > 0:
+			return riseLooks
+		case l.other == 0 || l.other == a.Op:
+			return others
+		}
 	}
 	if a.Write {
 		return writes
@@ -207,24 +215,24 @@ func (t *table) kind(l *location, a system.Access) int {
 	return reads
 }
 
-// conflicts returns with how many of the accesses of a kind an access of a thread conflicts: all,
-// none, or, for one that looks, as many of the additions as are too much for it.
-func (t *table) conflicts(thread int32, l *location, a system.Access, kind int) int {
+// conflicts returns with how many of the accesses of a kind an access of a thread conflicts, which
+// is of a kind itself: all, none, or, for one that looks, as many of the additions as are too much
+// for it.
+func (t *table) conflicts(thread int32, l *location, a system.Access, use, with kind) int {
 	const all, none = math.MaxInt, 0
-	use := t.kind(l, a)
 	switch {
-	case looking(use) && looking(kind), use == others && kind == others:
-		return none
-	case min(use, kind) < falls || max(use, kind) == others:
+	case clashes[use]>>with&1 != 0:
 		return all
-	case (use < rises) != (kind < rises) || sabotage.Is("cartesian/room"):
+	case min(use, with) < falls || use.looking() && with.looking():
+		return none
+	case (use < rises) != (with < rises) || sabotage.Is("cartesian/room"):
 		return none // one raises the value, and one lowers it
 	}
-	m := &t.commuting[l.commuting].amounts[(kind-falls)/2]
+	m := &t.commuting[l.commuting].amounts[with.amount()]
 	switch {
-	case looking(use):
+	case use.looking():
 		return max(0, m.used-int(a.Room))
-	case looking(kind) && m.used+a.Op.Size() > m.patience, kind == use && m.exceeds(thread, a):
+	case with.looking() && m.used+a.Op.Size() > m.patience, with == use && m.exceeds(thread, a):
 		return all
 	}
 	return none
@@ -237,39 +245,52 @@ func (t *table) inside(thread int32, a system.Access) bool {
 	if !loc.by.other(thread) {
 		return false
 	}
-	for kind := range loc.used() {
-		if t.of(loc, kind).inner.other(thread) && t.conflicts(thread, loc, a, kind) > 0 &&
-			!(kind == reads && sabotage.Is("cartesian/inside")) {
+	use := loc.kind(a)
+	for k := range loc.used() {
+		if t.of(loc, k).inner.other(thread) && t.conflicts(thread, loc, a, use, k) > 0 &&
+			!(k == reads && sabotage.Is("cartesian/inside")) {
 			return true
 		}
 	}
 	return false
 }
 
+// used returns how many kinds of accesses a location can have.
+func (l *location) used() kind {
+	if l.commuting == 0 {
+		return falls
+	}
+	return kinds
+}
+
 // bury notes that a transition of the thread with this access is not its
 // prefix's last any more.
 func (t *table) bury(thread int32, a system.Access) {
 	loc := t.at(a.Loc)
-	u := t.of(loc, t.kind(loc, a))
+	u := t.of(loc, loc.kind(a))
 	u.inner = u.inner.with(thread)
 }
 
-// clash ends the prefixes of other threads whose last transition conflicts with an access of the
-// thread, and reports whether there are any. The access conflicts with nothing inside.
-func (e *Expander) clash(thread int32, a system.Access) bool {
+// touch makes an access one of the last transition of prefix i. It ends the prefixes of other
+// threads whose last transition conflicts with it, and reports whether there are any. It conflicts
+// with nothing inside.
+func (e *Expander) touch(i int32, thread int32, a system.Access) (clash bool) {
 	loc := e.table.at(a.Loc)
-	if !loc.by.other(thread) {
-		return false
-	}
-	any := false
-	for kind := range loc.used() {
-		if n := e.table.conflicts(thread, loc, a, kind); n > 0 &&
-			!(kind == reads && sabotage.Is("cartesian/clash")) &&
-			e.end(e.table.of(loc, kind), thread, n) {
-			any = true
+	use := loc.kind(a)
+	if loc.by.other(thread) {
+		for k := range loc.used() {
+			u := e.table.of(loc, k)
+			if (u.last | u.fixed) == nobody {
+				continue
+			}
+			if n := e.table.conflicts(thread, loc, a, use, k); n > 0 &&
+				!(k == reads && sabotage.Is("cartesian/clash")) && e.end(u, thread, n) {
+				clash = true
+			}
 		}
 	}
-	return any
+	e.enter(i, thread, loc, use, a)
+	return clash
 }
 
 // end ends the prefixes of other threads whose last transition is in u, up to so many, and
@@ -303,19 +324,16 @@ func (e *Expander) end(u *uses, thread int32, most int) bool {
 
 // enter notes an access of the last transition of prefix i. If the thread has
 // the same access inside a prefix, that decides every conflict already.
-func (e *Expander) enter(i int32, a system.Access) {
-	thread := e.prefixes[i].thread
-	loc := e.table.at(a.Loc)
+func (e *Expander) enter(i, thread int32, loc *location, use kind, a system.Access) {
 	loc.by = loc.by.with(thread)
-	use := e.table.kind(loc, a)
-	if use >= falls {
-		c := e.table.operations(loc)
-		switch m := &c.amounts[min(use-falls, rises-falls)/2]; {
-		case use == others:
-			c.other = a.Op
-		case looking(use):
+	switch {
+	case use == others:
+		loc.other = a.Op
+	case use >= falls:
+		m := &e.table.additions(loc).amounts[use.amount()]
+		if use.looking() {
 			m.patience = min(m.patience, int(a.Room))
-		default:
+		} else {
 			m.put(thread, a)
 		}
 	}

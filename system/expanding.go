@@ -23,6 +23,11 @@ type Code struct {
 	// if that is the only alternative: what follows a step of the thread is then the next one. All
 	// are 0 at first. It is nil if the code does not record accesses.
 	Ahead []uint16
+	// Encode encodes the End of an outcome. It is nil if each End is encoded. With accesses, it
+	// may be a live state instead, as a machine has it that was loaded with the expanded state and
+	// has executed the steps. [Machine].Load takes it, too, and goes on from there with the
+	// locations that the expanded state has.
+	Encode func(dst, end State) State
 }
 
 // Successor is one outcome that machine code tells.
@@ -44,6 +49,7 @@ type Successor struct {
 	// Accesses are those of the step, valid until the next call of Expand, if the code tells them.
 	Accesses []Access
 	// End is the state after the step, valid until the next call of Expand. It must not be changed.
+	// See [Code].Encode.
 	End State
 	// Changed has a bit for each word in which End can differ from the state before the step. It is
 	// 0 if that is not known.

@@ -21,7 +21,8 @@ type Compared struct {
 	Behind           int // the outcomes, of these, that were run ahead
 
 	probe system.Machine // executes what is run ahead
-	at    system.State   // the state behind the outcome before
+	at    system.State   // the live state behind the outcome before; nil behind the expanded one
+	code  *system.Code
 }
 
 // successor is what a step from a state is to a search.
@@ -169,6 +170,7 @@ func (c *Compared) state(x *system.Code, m, reference system.Machine, s system.S
 		if n.Thread != last {
 			c.at = nil
 		}
+		c.code = x
 		if n.Thread < last || n.Thread >= len(want) {
 			return fmt.Errorf("thread %d behind %d", n.Thread, last)
 		}
@@ -189,7 +191,8 @@ func (c *Compared) state(x *system.Code, m, reference system.Machine, s system.S
 				return err
 			}
 		}
-		got[n.Thread] = append(got[n.Thread], successorOf(&n))
+		got[n.Thread] = append(got[n.Thread], c.successorOf(&n))
+		c.at = slices.Clone(n.End)
 	}
 	reference.Load(s)
 	for t := range want {
@@ -209,12 +212,20 @@ func (c *Compared) state(x *system.Code, m, reference system.Machine, s system.S
 	return nil
 }
 
+// encoded is the encoding of the end of an outcome.
+func (c *Compared) encoded(n *system.Successor) system.State {
+	if c.code.Encode == nil {
+		return n.End
+	}
+	return c.code.Encode(nil, n.End)
+}
+
 // successorOf is what the code tells of a step.
-func successorOf(n *system.Successor) successor {
+func (c *Compared) successorOf(n *system.Successor) successor {
 	o := successor{thread: n.Thread, kind: n.Kind, accesses: ordered(n.Accesses)}
 	switch n.Kind {
 	case system.Moved:
-		o.alt, o.end = n.Alt, slices.Clone(n.End)
+		o.alt, o.end = n.Alt, slices.Clone(c.encoded(n))
 	case system.Blocked:
 		o.atEnd = n.AtEnd
 	}
@@ -228,9 +239,6 @@ func (c *Compared) behind(m system.Machine, s system.State, before []successor,
 	c.Behind++
 	if len(before) != 1 || before[0].kind != system.Moved {
 		return fmt.Errorf("thread %d is run ahead behind %v", n.Thread, before)
-	}
-	if len(c.at) == 0 {
-		c.at = before[0].end
 	}
 	c.probe.Load(c.at)
 	out := c.probe.Step(n.Thread, 0)
@@ -248,7 +256,8 @@ func (c *Compared) behind(m system.Machine, s system.State, before []successor,
 		return nil
 	case n.Kind != out.Kind || !slices.Equal(ordered(n.Accesses), accesses),
 		n.Kind == system.Blocked && n.AtEnd != out.AtEnd,
-		n.Kind == system.Moved && !slices.Equal(n.End, c.probe.Encode(nil)):
+		n.Kind == system.Moved && (!slices.Equal(c.encoded(n), c.probe.Encode(nil)) ||
+			c.code.Encode != nil && changed(c.at, n.End) != c.probe.Hash()):
 		return wrong()
 	}
 	m.Load(c.at)
@@ -260,6 +269,23 @@ func (c *Compared) behind(m system.Machine, s system.State, before []successor,
 		c.at = slices.Clone(n.End)
 	}
 	return nil
+}
+
+// changed is [system.Machine].Hash of a live state behind another one.
+func changed(from, to system.State) (h uint64) {
+	for i := range max(len(from), len(to)) {
+		var a, b uint64
+		if i < len(from) {
+			a = from[i]
+		}
+		if i < len(to) {
+			b = to[i]
+		}
+		if a != b {
+			h ^= system.HashWord(int32(i), a) ^ system.HashWord(int32(i), b)
+		}
+	}
+	return h
 }
 
 // told checks that a word which has changed is among those that may have.

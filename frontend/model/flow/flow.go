@@ -73,7 +73,7 @@ type Start struct {
 // Future is the result for a number of starts.
 type Future struct {
 	frame *frame
-	after []func() map[int]*Ops // by start; the result by point
+	after []func() []*Ops // by start; the result by point
 }
 
 // After returns what thread i may do from a point on while timeout() is false, the transition at
@@ -185,7 +185,7 @@ func Analyse(p *compile.Program, starts []Start) *Future {
 	fr := f.frame
 	children := map[*compile.ThreadType]*Ops{}
 	for _, st := range starts {
-		f.after = append(f.after, sync.OnceValue(func() map[int]*Ops {
+		f.after = append(f.after, sync.OnceValue(func() []*Ops {
 			return fr.threadFuture(st)
 		}))
 	}
@@ -215,7 +215,7 @@ func Analyse(p *compile.Program, starts []Start) *Future {
 	}
 	for _, after := range f.after {
 		for _, ops := range after() {
-			if ops.Creates {
+			if ops != nil && ops.Creates {
 				for _, o := range children {
 					ops.join(o)
 				}
@@ -242,7 +242,7 @@ func (a *Analysis) quietly(points []int) *Analysis {
 	return q
 }
 
-func (f *frame) threadFuture(st Start) map[int]*Ops {
+func (f *frame) threadFuture(st Start) []*Ops {
 	p := f.p
 	a := f.analysis().separating()
 	start := []int{}
@@ -267,7 +267,7 @@ func (f *frame) threadFuture(st Start) map[int]*Ops {
 	if p.Timeout != 0 {
 		a = a.quietly(start)
 	}
-	after := map[int]*Ops{}
+	after := make([]*Ops, len(p.Points))
 	succ := map[int][]int{}
 	for _, pt := range start {
 		ops := newOps(p)

@@ -13,13 +13,17 @@ func (m *Machine) Compiled(accesses bool) (*system.Code, bool) {
 	if accesses {
 		later = &m.sys.codeAccesses
 	}
-	c, gone := later.Get(func() *code.Program { return emit(m.sys, accesses) })
-	if c == nil {
+	compiled, gone := later.Get(func() *code.Program { return emit(m.sys, accesses) })
+	if compiled == nil {
 		return nil, gone
 	}
-	x, err := c.New(m.counts, m.tellCounts)
+	x, err := compiled.New(m.counts, m.tellCounts)
 	if err != nil {
 		return nil, true
 	}
-	return &system.Code{Expand: x.Expand, Next: x.Next, Ahead: x.Limits()}, false
+	c := &system.Code{Expand: x.Expand, Next: x.Next, Ahead: x.Limits()}
+	if accesses && len(m.sys.rings) > 0 {
+		c.Encode = m.encode
+	}
+	return c, false
 }

@@ -727,14 +727,7 @@ func (x *fn) exit(to int32) {
 	}
 	x.done64(v)
 	for r := range x.e.sys.rings {
-		switch {
-		case !x.rings[r]:
-		case x.e.Accesses:
-			x.value(loc{certain: true, n: x.e.ring(r)[0]})
-			x.I64(0)
-			x.Op(wasm.I64Ne)
-			x.BrIf(x.trouble)
-		case !sabotage.Is("code/rotate"):
+		if x.rings[r] && !sabotage.Is("code/rotate") {
 			x.Get(x.cur)
 			x.Call(x.e.rotation(r))
 		}
@@ -2257,8 +2250,11 @@ func (x *fn) fire(c *compile.SelectCase) {
 	x.done64(v)
 }
 
-// turned keeps that the segment may move a buffer.
+// turned keeps that the segment may move a buffer. With accesses it stays where it is.
 func (x *fn) turned(ch *compile.Chan) {
+	if x.e.Accesses {
+		return
+	}
 	for r := range x.e.sys.rings {
 		if x.e.sys.ringOf[ch.First] == int32(r+1) {
 			x.rings[r] = true

@@ -9,11 +9,14 @@ import (
 )
 
 // Code that records accesses notes them where the machine does, so what each instruction does to
-// locations stands twice: in the machine, and in the emitter. Three kinds of transitions are left
-// to the machine. Where an alternative may block, each one reads what any of them touches. Where
-// properties look into a thread, they read what it writes. And where a message leaves a buffer of
-// several, the others move up in the state that the code writes ([Machine.Encode]), while a prefix
-// needs the locations that they had in the expanded state, as other threads do.
+// locations stands twice: in the machine, and in the emitter. Two kinds of transitions are left
+// to the machine. Where an alternative may block, each one reads what any of them touches. And
+// where properties look into a thread, they read what it writes.
+//
+// The oldest message of a buffer stays in its slot, as in the machine, and does not move to the
+// first one as in encoded states: a prefix needs the locations that the expanded state has, as
+// other threads do. So what is run ahead begins in a live state, and whoever needs its encoding
+// asks for it ([system.Code].Encode).
 
 // untracked reports whether code with accesses leaves the steps from a point to the machine.
 func (e *emitter) untracked(pt *compile.Point) bool {

@@ -102,7 +102,12 @@ func (m *Machine) Load(s system.State) {
 // state, so that a send and a receive touch different locations; in the
 // encoding it starts at slot 0, so that equal contents are equal states.
 func (m *Machine) Encode(dst system.State) system.State {
-	dst = append(dst[:0], m.words[:m.sys.length(m.n)]...)
+	return m.encode(dst, m.words[:m.sys.length(m.n)])
+}
+
+// encode encodes a live state.
+func (m *Machine) encode(dst, live system.State) system.State {
+	dst = append(dst[:0], live...)
 	for i := range m.sys.rings {
 		r := &m.sys.rings[i]
 		if head := r.head.get(dst); head != 0 && !sabotage.Is("encode/rotate") {

@@ -57,26 +57,48 @@ func (l *location) put(words []uint64, v uint64) {
 type ring struct {
 	head, tail location
 	slots      [][]location // by slot: the mark and the value's leaves
+	turn       []piece      // gives each slot what the next one has
 }
 
-// rotate moves the oldest value to slot 0.
+// piece moves bits of a word to another one, or the same, higher up if by is positive.
+type piece struct {
+	from, to uint32
+	by       int8
+	mask     uint64 // where they come to
+}
+
+// plan plans how a ring turns: most fields of a word move by the same number of bits.
+func (r *ring) plan() {
+	n := len(r.slots)
+	for k := range r.slots {
+		for i, to := range r.slots[k] {
+			from := r.slots[(k+1)%n][i]
+			p := piece{from: from.word, to: to.word, by: int8(to.shift) - int8(from.shift)}
+			at := slices.IndexFunc(r.turn, func(q piece) bool {
+				return q.from == p.from && q.to == p.to && q.by == p.by
+			})
+			if at < 0 {
+				at, r.turn = len(r.turn), append(r.turn, p)
+			}
+			r.turn[at].mask |= to.mask
+		}
+	}
+}
+
+// rotate moves the oldest value to slot 0. Mostly it is in slot 1.
 func (r *ring) rotate(words []uint64, head int, buf *[]uint64) {
-	b := (*buf)[:0]
-	for k := range r.slots {
-		for i := range r.slots[k] {
-			b = append(b, r.slots[(k+head)%len(r.slots)][i].get(words))
+	for range head {
+		b := (*buf)[:0]
+		for _, p := range r.turn {
+			b = append(b, words[p.from]<<max(0, p.by)>>max(0, -p.by)&p.mask)
 		}
-	}
-	*buf = b
-	i := 0
-	for k := range r.slots {
-		for j := range r.slots[k] {
-			r.slots[k][j].put(words, b[i])
-			i++
+		for i, p := range r.turn {
+			words[p.to] = words[p.to]&^p.mask | b[i]
 		}
+		*buf = b
 	}
-	tail := int(r.tail.get(words))
-	r.tail.put(words, uint64((tail-head+len(r.slots))%len(r.slots)))
+	n, tail := len(r.slots), int(r.tail.get(words))
+	r.tail.put(words, uint64((tail-head+n)%n))
 	r.head.put(words, 0)
 }
 
@@ -238,6 +260,7 @@ func (s *System) findRings() {
 			l := slotLoc(c, k)
 			r.slots = append(r.slots, s.locs[l:l+1+c.Leaves])
 		}
+		r.plan()
 		s.rings = append(s.rings, r)
 		if s.ringOf == nil {
 			s.ringOf = make([]int32, len(s.locs))
