@@ -49,18 +49,24 @@ const atOnce = 150
 // agreeOn explores programs on both machines. They must come to the same verdict and, if it is a
 // pass, to the same number of executions, but for additions that commute. Programs are source
 // files that declare TestK, by name. If they all compile and declare nothing else, they may be one
-// package, for the interpreter, too: to compile them takes longer than to explore them.
-func agreeOn(t *testing.T, names []string, texts map[string]string, together bool) {
+// package, for the interpreter, too: to compile them takes longer than to explore them. It returns
+// what became of each.
+func agreeOn(t *testing.T, names []string, texts map[string]string, together bool,
+) map[string]string {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("there is no native machine here")
 	}
 	only := regexp.MustCompile(*agreeOnly)
 	names = slices.DeleteFunc(names, func(n string) bool { return !only.MatchString(n) })
-	seen := map[string]int{}
+	results, seen := map[string]string{}, map[string]int{}
 	for some := range slices.Chunk(names, atOnce) {
-		agreeOnSome(t, some, texts, together, seen)
+		agreeOnSome(t, some, texts, together, results)
+		for _, name := range some {
+			seen[results[name]]++
+		}
 		t.Logf("so far: %v", seen)
 	}
+	return results
 }
 
 // interpretedTest is a test for the interpreter.
@@ -71,10 +77,9 @@ type interpretedTest struct {
 	test    string
 }
 
-// agreeOnSome is agreeOn for programs of which one binary is made. It adds to seen what became of
-// them.
+// agreeOnSome is agreeOn for programs of which one binary is made.
 func agreeOnSome(t *testing.T, names []string, texts map[string]string, together bool,
-	seen map[string]int,
+	results map[string]string,
 ) {
 	packages := map[string]string{} // by name
 	for i, name := range names {
@@ -150,7 +155,9 @@ func agreeOnSome(t *testing.T, names []string, texts map[string]string, together
 			all := compiled[in]
 			c = interpretedTest{func() (*gosrc.Compiled, error) { return all, nil }, test}
 		}
-		t.Run(name, func(t *testing.T) { seen[agree(t, c, binaries[in], test, texts[name])]++ })
+		t.Run(name, func(t *testing.T) {
+			results[name] = agree(t, c, binaries[in], test, texts[name])
+		})
 	}
 }
 
