@@ -713,12 +713,59 @@ func TestSabotage(t *testing.T) {
 	}
 }
 
+// everything returns a test that uses the loopback, in a package that imports what the overlay
+// changes, so that all of it is compiled.
+func everything() string {
+	imports := ""
+	for _, path := range native.Changed() {
+		if !strings.Contains(path, "internal") {
+			imports += fmt.Sprintf("\t_ %q\n", path)
+		}
+	}
+	return `package all
+
+import (
+` + imports + `
+	"io"
+	"net"
+	"testing"
+)
+
+func TestLoopback(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			c.Write([]byte("hello"))
+			c.Close()
+		}
+	}()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(c); string(b) != "hello" {
+		t.Error(string(b), err)
+	}
+	c.Close()
+	l.Close()
+}
+`
+}
+
 // TestOtherGo: with other versions of Go, which the go command downloads, the results are the same,
 // or it is said that there is no native machine.
 func TestOtherGo(t *testing.T) {
 	needLong(t)
 	dir := module(t, "1.24", map[string]string{"a_test.go": victims, "a.go": inAssembly,
-		"a_amd64.s": assembly})
+		"a_amd64.s": assembly, "all/a_test.go": everything()})
+	loopback := result(t, build(t, native.BuildOptions{Package: "./all", Dir: dir}), "TestLoopback")
+	if !strings.Contains(loopback, "pass") {
+		t.Fatal(loopback)
+	}
 	for _, version := range []string{"go1.25.5", "go1.24.11"} {
 		t.Run(version, func(t *testing.T) {
 			env := []string{"GOTOOLCHAIN=" + version}
@@ -737,6 +784,10 @@ func TestOtherGo(t *testing.T) {
 			}
 			if got := results(t, build(t, o)); !slices.Equal(got, healthy) {
 				t.Error(strings.Join(got, "\n"))
+			}
+			o.Package = "./all"
+			if got := result(t, build(t, o), "TestLoopback"); got != loopback {
+				t.Errorf("%s, want %s", got, loopback)
 			}
 		})
 	}
