@@ -1060,7 +1060,16 @@ func TestHelper(t *testing.T) {
 		begin := time.Now()
 		time.Sleep(50 * time.Millisecond)
 		d := time.Since(begin)
-		fmt.Print(begin.Year() > 2020, d >= 50*time.Millisecond, d < time.Minute)
+		now, err := os.CreateTemp("", "")
+		if err != nil {
+			panic(err)
+		}
+		os.Remove(now.Name())
+		info, err := now.Stat() // by the clock of the system
+		if err != nil {
+			panic(err)
+		}
+		fmt.Print(info.ModTime().Sub(begin).Abs() < time.Minute, d >= 50*time.Millisecond, d < time.Minute)
 	case "answer":
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -1154,6 +1163,63 @@ func TestProcesses(t *testing.T) {
 				t.Fatalf("%s: %+v, %v", test, x, err)
 			}
 			if outside := x.Outside != nil; outside != (test != "TestEnviron") {
+				t.Errorf("%s: %v", test, x.Outside)
+			}
+		}
+	}
+}
+
+const socketFile = `package a
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func listen(t *testing.T, name string) net.Listener {
+	l, err := net.Listen("unix", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "s")
+	l := listen(t, name)
+	if _, err := os.Stat(name); err != nil {
+		t.Error(err)
+	}
+	l.Close()
+	if _, err := os.Stat(name); err == nil {
+		t.Error("it is still there")
+	}
+}
+
+func TestNone(t *testing.T) {
+	listen(t, "no/such/directory").Close()
+	if _, err := os.Stat("no/such/directory"); err == nil {
+		t.Error("it is there")
+	}
+}
+`
+
+// TestSocketFile: who looks for the file of a socket at which a test listens finds it, since the
+// socket is real then.
+func TestSocketFile(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{
+		Package: ".", Dir: module(t, "1.25", map[string]string{"a_test.go": socketFile})})
+	for _, test := range []string{"TestFile", "TestNone"} {
+		p := start(t, b, test, native.Auto)
+		for range 2 {
+			x, err := p.Run(t.Context(), nil, native.Policy{})
+			if err != nil || x.End != native.Passed {
+				t.Fatalf("%s: %+v, %v", test, x, err)
+			}
+			if outside := x.Outside != nil; outside != (test == "TestFile") {
 				t.Errorf("%s: %v", test, x.Outside)
 			}
 		}

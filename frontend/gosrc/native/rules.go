@@ -111,7 +111,7 @@ var rules = []rule{
 	{file: "net/fd_posix.go", name: "(*netFD).Write",
 		code: `if fd.cpor != nil { return fd.cpor.Write(p) }`},
 	{file: "net/fd_posix.go", name: "(*netFD).Close",
-		code: `if fd.cpor != nil { return fd.cpor.Close() }`},
+		code: `if fd.cpor != nil { return fd.cporClose() }`},
 	{file: "net/fd_posix.go", name: "(*netFD).closeRead",
 		code: `if fd.cpor != nil { return fd.cpor.closeRead() }`},
 	{file: "net/fd_posix.go", name: "(*netFD).closeWrite",
