@@ -3,6 +3,7 @@ package gotest
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"cpor/system"
 	"cpor/trace"
@@ -22,6 +23,8 @@ type bounded struct {
 	cut    bool // an execution was cut off
 	found  bool // steps are a failing execution
 	stop   bool
+
+	violation *system.Violation // that was found
 }
 
 // explore explores with a bound. It returns whether it came to an end.
@@ -43,6 +46,11 @@ func (b *bounded) upward() (covered int) {
 		covered = n
 	}
 	return covered
+}
+
+// failing returns the execution that was found.
+func (b *bounded) failing() *trace.Trace {
+	return &trace.Trace{Steps: slices.Clone(b.steps), Violation: b.violation}
 }
 
 // preemptions says what a bound covers; empty if it is negative.
@@ -92,6 +100,7 @@ func (b *bounded) node(last, left int) {
 		for t := range b.m.NumThreads() {
 			if out := b.m.Step(t, 0); out.Kind == system.Blocked && !out.AtEnd {
 				b.found = true
+				b.violation = &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
 				return
 			}
 		}
@@ -110,8 +119,10 @@ func (b *bounded) thread(t, left int) bool {
 		}
 		moved = true
 		b.steps = append(b.steps, trace.Step{Thread: t, Alt: alt})
-		if out.Violation != nil {
-			b.found = true
+		if v := out.Violation; v != nil {
+			found := *v
+			found.Also = nil
+			b.found, b.violation = true, &found
 			return true
 		}
 		b.node(t, left)

@@ -51,7 +51,7 @@ type Options struct {
 	Seed      uint64        // of sampled schedules
 	MaxMemory uint64        // in bytes; 0: as much as there is
 	// Share, if not 0, is how long Run may take, from its call on, if executions end. Where they
-	// do not, Timeout counts alone.
+	// do not, Timeout counts alone. RunNative: the other way around.
 	Share time.Duration
 
 	few   int           // executions of one of several scenarios before it is given up; 0: any
@@ -84,6 +84,9 @@ type Result struct {
 	// Endless tells that executions need not end, as far as is known: only a search that stores
 	// states can cover the test.
 	Endless bool
+	// Ticks tells that an execution that ran natively did not end, so that only executions were
+	// explored in which a bounded number of timers goes off.
+	Ticks bool
 	// Diverges tells that the test depends on more than its schedule. Outside names what it used
 	// that is not under control, such as real sockets. Only a test that runs natively does.
 	Diverges bool

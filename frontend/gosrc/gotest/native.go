@@ -197,8 +197,7 @@ func runNative(ctx context.Context, n Native, o Options) (res *Result, said stri
 		})
 		time.AfterFunc(o.grace(), stop)
 	})()
-	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{
-		Processes: max(1, o.Workers) + 1, MaxSteps: n.steps(), Readings: n.Readings})
+	sys, err := r.open(processes)
 	if err != nil {
 		stop()
 		res, err = r.ended(ctx, err)
@@ -219,12 +218,33 @@ func runNative(ctx context.Context, n Native, o Options) (res *Result, said stri
 	if n := sys.Alone(); n > 0 {
 		r.res.Verdict, r.res.Executions, r.res.Transitions = engine.Pass, 1, n
 	} else {
-		err = r.judge(ctx)
+		if err = r.judge(ctx); errors.Is(err, replay.ErrEndless) && r.boundable() {
+			r.res.Ticks = true
+			err = r.judge(ctx)
+		}
 	}
 	r.res.Runs, r.res.Mode = sys.Counts().Runs, sys.Mode()
 	r.res.Duration = time.Since(r.start)
 	res, err = r.ended(ctx, err)
 	return res, sys.Said(), err
+}
+
+// open returns the system of the test.
+func (r *nativeRun) open(ctx context.Context) (*replay.System, error) {
+	o := replay.Options{Processes: max(1, r.o.Workers) + 1, MaxSteps: r.n.steps(),
+		Readings: r.n.Readings}
+	sys, err := replay.New(ctx, r.n.Open, r.n.Names, o)
+	if errors.Is(err, replay.ErrEndless) && r.boundable() {
+		r.res.Ticks, o.Alarms = true, 1
+		sys, err = replay.New(ctx, r.n.Open, r.n.Names, o)
+	}
+	return sys, err
+}
+
+// boundable tells whether a test whose executions do not end may be explored with bounds on the
+// timers that go off.
+func (r *nativeRun) boundable() bool {
+	return !r.res.Ticks && r.o.Timeout > 0 && (r.o.Engine == "" || r.o.Engine == Auto)
 }
 
 // errFull is why an exploration ended at its limit of memory.
@@ -415,7 +435,7 @@ func (r *nativeRun) judge(ctx context.Context) error {
 // again explores another view because of a failure, which is a note if there is none there.
 func (r *nativeRun) again(ctx context.Context, v replay.View, f *Failure) error {
 	of, samples, slow := r.res.Native, r.res.Samples, r.res.Slow
-	r.res = &Result{Samples: samples, Slow: cmp.Or(slow, f), Native: of}
+	r.res = &Result{Samples: samples, Slow: cmp.Or(slow, f), Native: of, Ticks: r.res.Ticks}
 	err := r.explore(ctx, v)
 	if r.res.Failure != nil {
 		r.res.Slow = nil
@@ -429,6 +449,9 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 	r.res.Verdict, r.res.Reason, r.res.Failure = engine.Incomplete, "", nil
 	if r.o.Engine == Random {
 		return r.randomly(ctx, sys, v)
+	}
+	if r.res.Ticks {
+		return r.ticking(ctx, v)
 	}
 	if r.o.Engine != DPOR {
 		if stop, err := r.sampling(ctx, sys, v, 100); stop || err != nil {
@@ -445,13 +468,8 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 		defer cancel()
 	}
 	err := r.search(searching, sys, v)
-	if errors.As(err, new(*native.Diverged)) && r.res.Failure == nil && ctx.Err() == nil {
-		// It cannot be covered, but it can be sampled.
-		some, cancel := context.WithTimeout(ctx, sampledFor)
-		defer cancel()
-		if stop, _ := r.sampling(some, sys, v, 0); stop && r.res.Failure != nil {
-			return nil
-		}
+	if errors.As(err, new(*native.Diverged)) && r.sampled(ctx, sys, v) {
+		return nil
 	}
 	if r.uncontrolled() {
 		return err
@@ -461,6 +479,47 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 		return err
 	}
 	return r.beside(ctx, sys, v, func(ctx context.Context) error { return r.bounds(ctx, v) })
+}
+
+// sampled runs random schedules of a view that cannot be covered. It tells whether a failure is the
+// result.
+func (r *nativeRun) sampled(ctx context.Context, sys *replay.System, v replay.View) bool {
+	if r.res.Failure != nil || ctx.Err() != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, sampledFor)
+	defer cancel()
+	stop, _ := r.sampling(ctx, sys, v, 0)
+	return stop && r.res.Failure != nil
+}
+
+// mostAlarms is how many timers go off at most in a random schedule of a test whose executions do
+// not end while they do.
+const mostAlarms = 32
+
+// ticking explores a view of a test whose executions do not end while timers go off: with growing
+// bounds on these, and random schedules beside.
+func (r *nativeRun) ticking(ctx context.Context, v replay.View) error {
+	share := r.o.Share
+	if r.uncontrolled() {
+		share = sampledFor
+	}
+	if share > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, share)
+		defer cancel()
+	}
+	some := v
+	some.Alarms = mostAlarms
+	return r.beside(ctx, r.sys.With(some), some, func(ctx context.Context) error {
+		covered, all, err := r.timers(ctx, v)
+		if err == nil && r.res.Failure == nil && !all {
+			r.res.Verdict = engine.Incomplete
+			r.res.Reason = fmt.Sprintf("executions need not end: one takes more than %d steps%s",
+				r.n.steps(), covered)
+		}
+		return err
+	})
 }
 
 // search searches a view, with random schedules beside unless only the search is asked for.
@@ -519,7 +578,7 @@ func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.Vie
 func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.View, most int) (
 	stop bool, err error,
 ) {
-	if v.Time == replay.Patient || v.NoFailed || v.Alarms > 0 {
+	if v.Time == replay.Patient || v.NoFailed {
 		return false, nil
 	}
 	until := time.Now().Add(20 * time.Millisecond)
@@ -528,6 +587,9 @@ func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.V
 	for i := 0; ctx.Err() == nil && (most == 0 || i < most && time.Now().Before(until)); i++ {
 		p := native.Policy{Kind: native.Random, Seed: r.o.Seed + uint64(i) + 1, Brief: true,
 			MaxSteps: nativeSteps, Quiet: v.Time == replay.Idle}
+		if v.Alarms > 0 {
+			p.Alarms = min(1<<(i/4%8), v.Alarms)
+		}
 		switch i % 4 {
 		case 1:
 			p.Kind, p.Depth, p.Length = native.PCT, 1+i/4%3, length
@@ -651,22 +713,44 @@ func (r *nativeRun) bounds(ctx context.Context, v replay.View) error {
 	if r.o.Timeout > 0 {
 		reason = fmt.Sprintf("time-out after %v", r.o.Timeout)
 	}
-	covered := ""
 	timing, cancel := part(ctx, alarmShare)
 	defer cancel()
-	for n := 1; timing.Err() == nil; n++ {
+	covered, all, err := r.timers(timing, v)
+	if err != nil || all || r.res.Failure != nil {
+		return err
+	}
+	sys := r.sys.With(v)
+	b := &bounded{ctx: ctx, p: sys, broken: func() bool { return false }, m: sys.NewMachine()}
+	most := -1
+	err = caught(func() { most = b.upward() })
+	if b.found {
+		return r.fail(sys, b.failing(), nil)
+	}
+	r.res.Verdict, r.res.Reason = engine.Incomplete, reason+covered+preemptions(most)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return err
+}
+
+// timers explores with growing bounds on the timers that go off, and says which were covered; all:
+// the last one has kept no timer from going off.
+func (r *nativeRun) timers(ctx context.Context, v replay.View) (covered string, all bool,
+	err error,
+) {
+	for n := 1; ctx.Err() == nil; n++ {
 		bound := v
 		bound.Alarms = n
 		sys := r.sys.With(bound)
 		sys.ForgetSpent()
-		if err := r.dpor(timing, sys); err != nil || r.res.Failure != nil {
-			return err
+		if err := r.dpor(ctx, sys); err != nil || r.res.Failure != nil {
+			return covered, false, err
 		}
 		if r.res.Verdict != engine.Pass {
 			break
 		}
 		if !sys.Spent() {
-			return nil // no timer was kept from going off
+			return covered, true, nil
 		}
 		r.res.Verdict = engine.Incomplete
 		timers := fmt.Sprintf("%d timers go", n)
@@ -675,18 +759,7 @@ func (r *nativeRun) bounds(ctx context.Context, v replay.View) error {
 		}
 		covered = fmt.Sprintf("; every schedule in which at most %s off was covered", timers)
 	}
-	sys := r.sys.With(v)
-	b := &bounded{ctx: ctx, p: sys, broken: func() bool { return false }, m: sys.NewMachine()}
-	most := -1
-	err := caught(func() { most = b.upward() })
-	if b.found {
-		return r.fail(sys, &trace.Trace{Steps: slices.Clone(b.steps)}, nil)
-	}
-	r.res.Verdict, r.res.Reason = engine.Incomplete, reason+covered+preemptions(most)
-	if ctx.Err() != nil {
-		err = nil
-	}
-	return err
+	return covered, false, nil
 }
 
 // caught calls f, and returns the error with which a machine has stopped it.
@@ -781,11 +854,16 @@ const manySteps = 1000
 // be closed.
 func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*NativeSystem,
 	*Failure, error) {
-	sys, err := replay.New(ctx, n.Open, n.Names, replay.Options{Readings: n.Readings})
+	v := replay.View{NoLeaks: n.NoLeaks}
+	o := replay.Options{Readings: n.Readings, MaxSteps: n.steps()}
+	sys, err := replay.New(ctx, n.Open, n.Names, o)
+	if errors.Is(err, replay.ErrEndless) {
+		v.Alarms, o.Alarms = mostAlarms, mostAlarms
+		sys, err = replay.New(ctx, n.Open, n.Names, o)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	v := replay.View{NoLeaks: n.NoLeaks}
 	s := &NativeSystem{sys.With(v), n.Names, n.Test, n.text, n.Readings}
 	if k := FailureKind(kind); k == Deadlock || k == Leak {
 		t.Violation = &system.Violation{Kind: system.Deadlock, Message: "deadlock"}

@@ -15,6 +15,7 @@ import (
 	"cpor/frontend/gosrc/native/replay"
 	"cpor/frontend/gosrc/native/replay/replaytest"
 	"cpor/system"
+	"cpor/testkit/sample"
 	"cpor/testkit/toysystem"
 )
 
@@ -246,5 +247,108 @@ func TestNativeLimits(t *testing.T) {
 	}
 	if _, err := runToy(t.Context(), endless, Options{Engine: Full}); !errors.As(err, &needs) {
 		t.Error(err)
+	}
+}
+
+// What the search with a bound on preemptions finds too late is shown as well.
+func TestNativeLateBound(t *testing.T) {
+	t.Parallel()
+	sys := toy(t, func(p *toysystem.Program) {
+		x := p.Scalar("x", 0)
+		p.Thread("a", 0, toysystem.Lock(x, nil), toysystem.Lock(x, nil))
+		p.Start("a")
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	s, err := replay.New(ctx, func() (native.Process, error) {
+		return &odd{replaytest.New(sys), func(*native.Execution) error {
+			if n++; n > 1 {
+				return context.Canceled
+			}
+			return nil
+		}}, nil
+	}, replaytest.Numbers{}, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &nativeRun{o: Options{Timeout: time.Second}, start: time.Now(), res: &Result{}, sys: s}
+	b := &bounded{ctx: ctx, p: s, broken: func() bool { return false }, m: s.NewMachine()}
+	if b.upward(); !b.found {
+		t.Fatal("the deadlock is not found")
+	}
+	if err := r.fail(s, b.failing(), nil); err != nil || !r.res.Late || r.once == nil ||
+		r.once.Kind != Deadlock {
+		t.Errorf("%+v, %+v, %v", r.res, r.once, err)
+	}
+}
+
+// A test whose executions do not end while timers go off is explored as far as some do.
+func TestNativeTicks(t *testing.T) {
+	sample.Skip(t)
+	dir := t.TempDir()
+	write := writer(t, dir)
+	writeModule(t, write)
+	write("a/a_test.go", `package a
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func ticking(f func(n int)) {
+	go func() {
+		n := 0
+		for range time.Tick(time.Second) {
+			f(n)
+			n++
+		}
+	}()
+}
+
+func TestQuiet(t *testing.T) {
+	var n atomic.Int32
+	ticking(func(int) { n.Add(1) })
+	n.Load()
+}
+
+func TestSeldom(t *testing.T) {
+	var x atomic.Int32
+	ticking(func(int) { x.Store(1); x.Store(0) })
+	if x.Load() == 1 {
+		panic("between")
+	}
+}
+`)
+	b, err := native.Build(t.Context(), native.BuildOptions{Dir: dir, Package: "./a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for test, want := range map[string]FailureKind{"TestQuiet": "", "TestSeldom": Panic} {
+		res, err := RunNative(t.Context(), Native{Test: test, Names: b,
+			Open: func() (native.Process, error) {
+				return b.Start(test, native.Auto, native.Limits{})
+			}}, Options{Workers: 1, Timeout: 5 * time.Second, Share: time.Second})
+		if err != nil {
+			t.Fatal(test, err)
+		}
+		defer res.Release()
+		switch f := res.Failure; {
+		case !res.Ticks:
+			t.Errorf("%s: %+v", test, res)
+		case want == "":
+			if res.Verdict != engine.Incomplete || res.Samples == 0 ||
+				!strings.Contains(res.Reason, "timers go off was covered") {
+				t.Errorf("%s: %v, %s, %d samples", test, res.Verdict, res.Reason, res.Samples)
+			}
+		case f == nil || f.Kind != want:
+			t.Errorf("%s: %v, %s, %+v", test, res.Verdict, res.Reason, f)
+		default:
+			if _, err := Record(res.Native, f.Trace, nil); err != nil {
+				t.Errorf("%s: %v", test, err)
+			}
+		}
 	}
 }

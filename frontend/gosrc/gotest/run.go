@@ -634,7 +634,7 @@ func (r *run) bounds(ctx context.Context) error {
 	b := &bounded{ctx: ctx, p: r.p, broken: broken, m: r.p.NewMachine()}
 	covered := b.upward()
 	if b.found {
-		return r.fail(&trace.Trace{Steps: slices.Clone(b.steps)})
+		return r.fail(b.failing())
 	}
 	if !broken() {
 		r.res.Verdict = engine.Incomplete

@@ -163,6 +163,7 @@ const (
 	Cut      // Policy.MaxSteps was reached
 	TooLarge // the limit of memory or of time for one step was reached
 	Skipped  // the test skipped itself
+	Spent    // Policy.Alarms have gone off, and nobody can run before another one does
 )
 
 // Execution is one execution of a test.
@@ -236,6 +237,8 @@ type Policy struct {
 	// Readings is how often a goroutine reads the clock in one place before time passes for it;
 	// 0: 16.
 	Readings int
+	// Alarms is how many alarms may go off, those of the prefix included; 0: any number.
+	Alarms int
 	// Quiet lets time pass only when nobody else can run, and nothing comes from outside.
 	Quiet bool
 	// Brief leaves out the accesses and what changes with each step: Steps have only

@@ -439,6 +439,7 @@ func (p *process) command(prefix []Choice, pol Policy, fork bool, w *watch) erro
 	c[14], c[15] = uint32(limit), uint32(limit>>32)
 	c[16] = uint32(min(pol.Known, len(prefix)))
 	c[17] = uint32(cmp.Or(pol.Readings, 16))
+	c[25] = uint32(pol.Alarms)
 	if pol.Kind == SURW {
 		p.b.selected(pol.Select, c[18:])
 	}
@@ -944,7 +945,7 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 		}
 		return nil, nil, &RuntimeFailed{broken}
 	}
-	if x.End == End(9) {
+	if x.End == End(10) {
 		return x, nil, &Diverged{x.Len(), diverged}
 	}
 	switch x.End {

@@ -34,8 +34,8 @@ const (
 // refuses. As soon as it leaves a test of a package open (refused, or too large), the native
 // machine gets that test, and goes first for the rest of the package, because the tests of a
 // package are alike. A test that the native machine leaves open although the time is not over
-// (its executions do not end, or depend on more than their schedule) goes back to the
-// interpreter.
+// (it depends on more than its schedule, or its executions do not end, which leaves half of the
+// time) goes back to the interpreter.
 func (s *session) either(w *work, test string) (res *gotest.Result, machine string, err error) {
 	a := &attempts{session: s, w: w, test: test, begin: time.Now(), refused: w.compiled == nil}
 	if !a.interpretFirst() && !a.natively() && !a.refused && !a.over() {
@@ -102,7 +102,7 @@ func (a *attempts) natively() bool {
 	if a.w.lacking {
 		return false
 	}
-	r, err := a.native(a.w.p, a.test, a.used())
+	r, err := a.native(a.w.p, a.test, a.used(), !a.refused)
 	needs, none := new(gotest.NeedsInterpreter), new(noMachine)
 	switch {
 	case errors.As(err, &none):
@@ -126,7 +126,7 @@ func (a *attempts) natively() bool {
 		err = alsoNative(a.err, err)
 		a.keep(r, nativeMachine, err)
 	}
-	return settled(r, err) || r != nil && !r.Diverges
+	return settled(r, err) || r != nil && !r.Diverges && !r.Ticks
 }
 
 // skips reports whether the test skips itself in every execution.

@@ -83,12 +83,11 @@ func (s *session) removeBinary() {
 	s.binary = nil
 }
 
-// native explores a test natively, which has already used some time.
-func (s *session) native(
-	p *gosrc.Package,
-	test string,
-	used time.Duration,
-) (*gotest.Result, error) {
+// native explores a test natively, which has already used some time. If its executions do not end,
+// half of the rest is left to others.
+func (s *session) native(p *gosrc.Package, test string, used time.Duration, others bool) (
+	*gotest.Result, error,
+) {
 	b, err := s.build(p)
 	if s.ctx.Err() != nil {
 		return &gotest.Result{Verdict: engine.Incomplete, Reason: s.reason()}, nil
@@ -98,6 +97,9 @@ func (s *session) native(
 	}
 	o := s.options()
 	o.Start = time.Now().Add(-used)
+	if others && s.timeout > 0 {
+		o.Share = (s.timeout - used) / 2
+	}
 	return gotest.RunNative(s.ctx, gotest.Native{Test: test, Open: s.open(b, test, ""), Names: b,
 		Time: s.explore.Time, NoLeaks: s.explore.NoLeaks,
 		Scenario: func(text string) (native.Process, error) { return s.open(b, test, text)() }}, o)

@@ -343,7 +343,7 @@ func (s *session) one(w *work, test string) outcome {
 	o := outcome{pkg: w.p.Path, test: test, machine: s.machine}
 	switch s.machine {
 	case nativeMachine:
-		res, err = s.native(w.p, test, 0)
+		res, err = s.native(w.p, test, 0, false)
 		if needs := new(gotest.NeedsInterpreter); errors.As(err, &needs) {
 			res, err = &gotest.Result{Verdict: engine.Incomplete,
 				Reason: needs.Error()}, nil

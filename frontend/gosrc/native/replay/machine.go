@@ -524,10 +524,8 @@ func (m *Machine) Verify() {
 	m.s.verified.Add(1)
 	m.hint = m.hint[:0]
 	prefix := m.choices()
-	err := m.s.execute(prefix, native.Policy{Known: len(prefix)}, func(x *native.Execution) error {
-		// Alarms that a view does not let go off go off in the process.
-		v := m.s.view
-		if x.Len() > len(prefix) && (v.Alarms == 0 || m.fired < v.Alarms) {
+	err := m.s.execute(prefix, m.policy(len(prefix)), func(x *native.Execution) error {
+		if x.Len() > len(prefix) {
 			return &native.Diverged{At: len(prefix), What: "the execution goes on"}
 		}
 		sc := m.newScript()
@@ -795,6 +793,12 @@ func (m *Machine) cheap(t int) bool {
 	return m.exists(t) && m.event(t, 0) != nil && m.find(t) != nil
 }
 
+// policy is how an execution goes on of which so many steps are known. Alarms that the view does
+// not let go off do not.
+func (m *Machine) policy(known int) native.Policy {
+	return native.Policy{Known: known, Alarms: m.s.view.Alarms}
+}
+
 // choices returns the choices that led here, valid until the next call.
 func (m *Machine) choices() []native.Choice {
 	m.prefix = appendPath(m.prefix[:0], m.path)
@@ -823,13 +827,13 @@ func (m *Machine) run(c *native.Choice) {
 		m.follow(sc)
 		return nil
 	}
-	err := m.s.execute(prefix, native.Policy{Known: here}, absorb, m)
+	err := m.s.execute(prefix, m.policy(here), absorb, m)
 	if errors.As(err, new(*native.Diverged)) && len(prefix) > here+1 {
 		prefix = prefix[:here]
 		if c != nil {
 			prefix = append(prefix, *c)
 		}
-		err = m.s.execute(prefix, native.Policy{Known: here}, absorb, nil)
+		err = m.s.execute(prefix, m.policy(here), absorb, nil)
 	}
 	m.plans = m.plans[:0]
 	if err != nil {

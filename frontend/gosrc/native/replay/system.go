@@ -93,6 +93,7 @@ type Options struct {
 	// MaxSteps: after so many free steps an execution is cut off; 0: never. See [System.Alone].
 	MaxSteps int
 	Readings int // native.Policy.Readings
+	Alarms   int // of the first execution: native.Policy.Alarms
 }
 
 // aloneFactor is how many times Options.MaxSteps a thread may take that is alone.
@@ -120,7 +121,8 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 	s.graph.races = map[string]*system.Violation{}
 	s.graph.complete = map[string]bool{}
 	long := false
-	err := s.execute(nil, native.Policy{}, func(x *native.Execution) error {
+	first := native.Policy{Alarms: o.Alarms}
+	err := s.execute(nil, first, func(x *native.Execution) error {
 		if long = x.End == native.Cut && o.Readings == 0 && alone(x); long {
 			return nil
 		}
@@ -246,7 +248,7 @@ func (s *program) execute(prefix []native.Choice, p native.Policy,
 		plans = then.plans
 		for _, pl := range plans {
 			prefix := then.prefixOf(pl)
-			process.Expect(prefix, s.policy(prefix, native.Policy{Known: pl.depth}))
+			process.Expect(prefix, s.policy(prefix, then.policy(pl.depth)))
 		}
 	}
 	begin := time.Now()
@@ -261,7 +263,7 @@ func (s *program) execute(prefix []native.Choice, p native.Policy,
 		if err != nil {
 			break
 		}
-		x, failed := s.run(process, then.prefixOf(pl), native.Policy{Known: pl.depth})
+		x, failed := s.run(process, then.prefixOf(pl), then.policy(pl.depth))
 		switch {
 		case failed == nil:
 			err = then.absorbPlan(x, pl)
@@ -453,7 +455,8 @@ func (s *program) Spent() bool { return s.spent.Load() }
 func (s *program) ForgetSpent() { s.spent.Store(false) }
 
 // Sample runs the program once by a policy. It returns the steps, up to the first failure, and
-// whether there was one; f is given what happened, and the same, if the execution has ended.
+// whether there was one; f is given what happened, and the same, if the execution has ended or
+// failed.
 func (s *program) Sample(p native.Policy, f func(x *native.Execution, failed bool)) (
 	steps []trace.Step, failed, ended bool, err error,
 ) {
@@ -465,9 +468,9 @@ func (s *program) Sample(p native.Policy, f func(x *native.Execution, failed boo
 				break
 			}
 		}
-		ended = x.End != native.Cut && x.End != native.TooLarge
-		failed = ended && (failed || x.Failure != nil)
-		if ended {
+		ended = x.End != native.Cut && x.End != native.Spent && x.End != native.TooLarge
+		failed = (ended || x.End == native.Spent) && (failed || x.Failure != nil)
+		if ended || failed {
 			f(x, failed)
 		}
 		return nil
