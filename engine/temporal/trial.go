@@ -15,6 +15,9 @@ const (
 	// Fewer ample sets than one in trialWorth states are rarely worth looking for: most states that
 	// they leave out are reached in another way, too (docs/design/reductions.md).
 	trialWorth = 5
+	// briefWorth is the same if the driver of the full search waits, which takes less than half as
+	// long for a state.
+	briefWorth = 2
 	// rarest is the largest number of states of which one is examined. Each examination costs
 	// several ordinary expansions.
 	rarest = 256
@@ -57,9 +60,9 @@ func (x *trial) told(found, brief bool) (over bool) {
 	if found {
 		x.found++
 	}
-	window, every := pace.window, pace.sampleEvery
+	window, every, worth := pace.window, pace.sampleEvery, trialWorth
 	if brief {
-		window, every = window/hasty, every/hasty
+		window, every, worth = window/hasty, every/hasty, briefWorth
 	}
 	if x.sampling {
 		window = pace.sample
@@ -68,7 +71,7 @@ func (x *trial) told(found, brief bool) (over bool) {
 		return false
 	}
 	was := x.sampling
-	if x.sampling = x.found*trialWorth < x.seen; was && x.sampling {
+	if x.sampling = x.found*worth < x.seen; was && x.sampling {
 		x.every = min(2*x.every, max(rarest, every))
 		x.rare++
 	} else {
