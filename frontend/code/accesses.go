@@ -214,6 +214,71 @@ func (b *Builder) makeJoin() *wasm.Func {
 	return f
 }
 
+// Retried is for steps of which each alternative reads whatever one of them has accessed, those
+// that are blocked, too: from an address to where the step's accesses end. It gives that to all
+// outcomes from another address on, beside their own accesses, which become ordinary ones. To the
+// step itself it leaves the reads, in case that it has no outcome.
+func (b *Builder) Retried(f *wasm.Func, outcome, from wasm.Local) {
+	if b.retried == nil {
+		b.retried = b.makeRetried()
+	}
+	f.Get(outcome)
+	f.Get(from)
+	f.Call(b.retried)
+}
+
+func (b *Builder) makeRetried() *wasm.Func {
+	f := b.Func([]wasm.Type{wasm.I32, wasm.I32}, nil)
+	const outcome, from = wasm.Local(0), wasm.Local(1)
+	end, at, last := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	f.GetGlobal(b.To)
+	f.Set(end)
+	reads := func() {
+		if sabotage.Is("code/retried") {
+			return
+		}
+		f.Get(from)
+		f.Set(at)
+		until(f, at, func() { f.Get(end) }, func() {
+			f.Get(at)
+			f.Mem(wasm.I32Load, 0)
+			f.I64(Flags(false, 0, 0))
+			b.Access(f)
+			addTo(f, at, accessBytes)
+		})
+	}
+	until(f, outcome, func() { f.GetGlobal(b.Next) }, func() {
+		b.Begin(f)
+		f.Get(outcome)
+		f.Mem(wasm.I32Load, atAccess)
+		f.Set(at)
+		f.Get(outcome)
+		f.Mem(wasm.I32Load, atAccess+4)
+		f.Set(last)
+		until(f, at, func() { f.Get(last) }, func() {
+			b.room(f)
+			f.GetGlobal(b.To)
+			f.Get(at)
+			f.Mem(wasm.I64Load, 0)
+			f.I64(writeBit | (writeBit - 1))
+			f.Op(wasm.I64And)
+			f.Mem(wasm.I64Store, 0)
+			b.added(f)
+			addTo(f, at, accessBytes)
+		})
+		reads()
+		f.Get(outcome)
+		b.told(f)
+		f.Mem(wasm.I64Store, atAccess)
+		f.Get(outcome)
+		b.behind(f, outcome)
+		f.Set(outcome)
+	})
+	b.Begin(f)
+	reads()
+	return f
+}
+
 // each does something for each access of the step, whose address it sets a local to.
 func (b *Builder) each(f *wasm.Func, at wasm.Local, do func()) {
 	f.GetGlobal(b.From)

@@ -87,6 +87,7 @@ type Builder struct {
 	looked  *wasm.Func
 	another *wasm.Func
 	join    *wasm.Func
+	retried *wasm.Func
 	at      int // the end of the tables
 	// How many words a state has that is typical, and whether each one has as many.
 	words int

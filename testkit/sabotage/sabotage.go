@@ -123,6 +123,8 @@ var ModelEmitter = []struct{ Name, What string }{
 	{"code/twice", "two accesses to a location stay two"},
 	{"code/looked", "a blocked thread writes what it would write"},
 	{"code/room", "no addition has room for others"},
+	{"code/observed", "what properties read of a thread is not written by it"},
+	{"code/retried", "what an alternative that blocks has read counts for it alone"},
 }
 
 // Bounds are the sabotages of what Promela processes may still do (frontend/promela/machine),

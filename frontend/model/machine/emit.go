@@ -244,8 +244,7 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	if resumptions != nil {
 		blocks, cyclic = e.withResumptions(pt, resumptions)
 	}
-	if pt.Timeout || blocks == nil || e.notes(blocks) > code.MaxNotes ||
-		e.Accesses && e.untracked(pt) {
+	if pt.Timeout || blocks == nil || e.notes(blocks) > code.MaxNotes {
 		e.left = true
 		f.I32(code.IsLeft)
 		return
@@ -280,6 +279,7 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 	x.trouble = f.Block()
 	x.GetGlobal(e.Note)
 	x.Set(x.start)
+	retried := x.retries()
 	var again wasm.Label
 	if pt.Choice {
 		again = f.Loop()
@@ -335,6 +335,7 @@ func (e *emitter) point(f *wasm.Func, pt *compile.Point, number int) {
 		x.BrIf(again)
 		f.End()
 	}
+	retried()
 	x.multiply()
 	x.Get(x.count)
 	x.Op(wasm.Return)
@@ -732,7 +733,7 @@ func (x *fn) exit(to int32) {
 			x.Call(x.e.rotation(r))
 		}
 	}
-	x.moved()
+	x.moved(to)
 	alt := x.alt
 	if x.pt.Retry { // the first that is enabled is 0
 		alt = x.temp()

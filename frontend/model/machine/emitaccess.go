@@ -9,18 +9,26 @@ import (
 )
 
 // Code that records accesses notes them where the machine does, so what each instruction does to
-// locations stands twice: in the machine, and in the emitter. Two kinds of transitions are left
-// to the machine. Where an alternative may block, each one reads what any of them touches. And
-// where properties look into a thread, they read what it writes.
+// locations stands twice: in the machine, and in the emitter.
 //
 // The oldest message of a buffer stays in its slot, as in the machine, and does not move to the
 // first one as in encoded states: a prefix needs the locations that the expanded state has, as
 // other threads do. So what is run ahead begins in a live state, and whoever needs its encoding
 // asks for it ([system.Code].Encode).
 
-// untracked reports whether code with accesses leaves the steps from a point to the machine.
-func (e *emitter) untracked(pt *compile.Point) bool {
-	return pt.Retry || e.p.Observed && len(pt.Thread.Watched) > 0
+// retries returns what has all alternatives of a step in which one may block read what any of them
+// touches ([Machine.retry]). It is to be called where the first alternative begins, and the result
+// behind the last one.
+func (x *fn) retries() func() {
+	if !x.e.Accesses || !x.pt.Retry {
+		return func() {}
+	}
+	outcome, access := x.Local(wasm.I32), x.Local(wasm.I32)
+	x.GetGlobal(x.e.Next)
+	x.Set(outcome)
+	x.GetGlobal(x.e.To)
+	x.Set(access)
+	return func() { x.e.Retried(x.Func, outcome, access) }
 }
 
 // begin begins the accesses of an alternative.
@@ -34,11 +42,50 @@ func (x *fn) begin() {
 	}
 }
 
-// moved ends the accesses of a step that is not blocked.
-func (x *fn) moved() {
-	if x.e.Accesses && x.e.p.Place > 0 {
+// moved ends the accesses of a step that has come to a point ([Machine.writeOwn]).
+func (x *fn) moved(to int32) {
+	if !x.e.Accesses {
+		return
+	}
+	if x.e.p.Place > 0 {
 		x.mine(x.e.p.Place, code.Flags(true, 0, 0))
 	}
+	if !x.e.p.Observed || sabotage.Is("code/observed") {
+		return
+	}
+	for k := range x.pt.Thread.Watched {
+		w := &x.pt.Thread.Watched[k]
+		before, after := w.Points[x.point], w.Points[to]
+		switch {
+		case !before && !after:
+		case w.Var != nil:
+			x.watched(x.source, before, w.Var)
+			x.watched(x.cur, after, w.Var)
+			x.Op(wasm.I64Ne)
+			x.If()
+			x.mine(2+k, code.Flags(true, 0, 0))
+			x.End()
+		case before != after:
+			x.mine(2+k, code.Flags(true, 0, 0))
+		}
+	}
+}
+
+// watched pushes the value of a variable in the state at an address, 0 if it is not alive.
+func (x *fn) watched(state wasm.Local, alive bool, v *compile.Var) {
+	if !alive {
+		x.I64(0)
+		return
+	}
+	at := x.at
+	x.at = x.temp()
+	x.Get(state)
+	x.Get(slotAt)
+	x.Op(wasm.I32Add)
+	x.Set(x.at)
+	x.loadSlot(slotField(v.Field))
+	x.done(x.at)
+	x.at = at
 }
 
 // mine notes an access to the thread's own location k ([compile.Program.Loc]).
