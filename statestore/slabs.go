@@ -55,14 +55,14 @@ func newSlab[T uint32 | uint64](lines int) *slab[T] {
 
 // nextLines returns the size for a shard that has outgrown a slab of that many lines: twice as
 // many, or the next number of a geometric series, which is shifted from shard to shard by its
-// phase, a number from 0 to 1. So the shards do not grow at the same time.
-func nextLines(phase float64, lines uint64) int {
+// phase, a number from 0 to 1. So the shards do not grow at the same time. The series of large ones
+// has that factor.
+func nextLines(phase, factor float64, lines uint64) int {
 	if lines < doubling {
 		return 2 * int(lines)
 	}
-	factor := growth
 	if lines < halving {
-		factor = 1.5
+		factor = max(factor, 1.5)
 	}
 	lg := math.Log2(factor)
 	j := math.Floor(math.Log2(float64(lines))/lg-phase) + 1
@@ -75,6 +75,7 @@ func nextLines(phase float64, lines uint64) int {
 type shards[T uint32 | uint64] struct {
 	dir    []atomic.Pointer[slab[T]] // one slab for each shard; nil: nothing inserted yet
 	unit   float64                   // 1/len(dir)
+	growth float64                   // the factor by which large slabs grow
 	ledger *ledger
 	// fill freezes s and copies its entries to ns, which no other worker knows yet. It returns
 	// the number of entries.
@@ -85,7 +86,7 @@ type shards[T uint32 | uint64] struct {
 func newShards[T uint32 | uint64](bits int, l *ledger, fill func(s, ns *slab[T]) int64) shards[T] {
 	l.take(8<<bits, true)
 	dir := make([]atomic.Pointer[slab[T]], 1<<bits)
-	return shards[T]{dir, 1 / float64(len(dir)), l, fill}
+	return shards[T]{dir, 1 / float64(len(dir)), growth, l, fill}
 }
 
 // slabOf returns the shard's slab, which it makes if there is none. It returns
@@ -143,7 +144,7 @@ func (t *shards[T]) enlarge(shard uint64, s *slab[T], force bool) bool {
 	if s.next.Load() != nil {
 		return true
 	}
-	ns := newSlab[T](nextLines(float64(shard)*t.unit, s.lines()))
+	ns := newSlab[T](nextLines(float64(shard)*t.unit, t.growth, s.lines()))
 	if s.kept != nil {
 		ns.kept = newKept(int(ns.lines()))
 	}

@@ -79,7 +79,7 @@ type table struct {
 
 const (
 	lineSlots = 8
-	// growth is the factor by which a slab grows. A small one keeps memory
+	// growth is the factor by which a slab grows if nothing else is said. A small one keeps memory
 	// tight and costs copying: an entry is copied 1/(growth-1) times in all.
 	growth = 1.25
 	// halving is the number of lines from which a slab grows by that factor. Smaller ones grow by

@@ -1,6 +1,7 @@
 package statestore
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/bits"
@@ -47,7 +48,7 @@ type packing struct {
 	// nil if the states are kept as they are, or else: a state, the bits of each word in which the
 	// others differ from it, and where these are kept.
 	base, mask []uint64
-	fields     []field // of the words with such bits
+	fields     []field // of the words with such bits, by field.to
 }
 
 // field is consecutive bits of a word of a state, and where they are in a record.
@@ -71,6 +72,10 @@ const (
 	fromTree    = 1 << 62
 	moved       = 1 << 63
 	addressMask = 1<<addressBits - 1
+	// The table has fewer shards than that of a Tree store, and they grow faster: there is memory
+	// for that, and a look-up is faster.
+	wholeShards = 6
+	wholeGrowth = 2
 )
 
 // packingOf returns the number of the packing of a record with a head.
@@ -83,7 +88,8 @@ func TakeOver(tree Store, o Options) (*Whole, func(Ref) Ref, error) {
 	t := tree.(*treeStore)
 	p := &Whole{ledger: newLedger(o), tree: t}
 	p.ledger.take(int(unsafe.Sizeof(*p)), true)
-	p.table = newTable(shardBits, addressBits, p.ledger)
+	p.table = newTable(wholeShards, addressBits, p.ledger)
+	p.table.growth = wholeGrowth
 	p.packings.Store(&[]*packing{})
 	from := t.NewSession()
 	all := map[int]*survey{}
@@ -211,6 +217,7 @@ func (y *survey) packing() *packing {
 		k.fields = append(k.fields, f)
 	}
 	k.size = max(len(free), 1)
+	slices.SortFunc(k.fields, func(a, b field) int { return cmp.Compare(a.to, b.to) })
 	return k
 }
 
@@ -230,16 +237,16 @@ func (k *packing) pack(dst, s []uint64) ([]uint64, bool) {
 	if other != 0 {
 		return dst, false
 	}
-	n := len(dst)
-	for range k.size {
-		dst = append(dst, 0)
-	}
-	r := dst[n:]
+	to, packed := int32(0), uint64(0)
 	for i := range k.fields {
 		f := &k.fields[i]
-		r[f.to] |= s[f.word] >> (f.shift & 63) & f.mask << (f.at & 63)
+		if f.to != to {
+			dst = append(dst, packed)
+			to, packed = f.to, 0
+		}
+		packed |= s[f.word] >> (f.shift & 63) & f.mask << (f.at & 63)
 	}
-	return dst, true
+	return append(dst, packed), true
 }
 
 // unpack returns the state of a record, over dst.
@@ -321,7 +328,6 @@ type wholeSession struct {
 	length  *length         // that was asked for last
 	open    []openInsertion // that Settle completes
 	kept    []uint64        // their states as they are kept, one after the other
-	latest  []uint64        // see known
 	// A session of the Tree store, and what maps its Refs to those of p; nil if not needed yet.
 	older Session
 	name  func(Ref) Ref
@@ -357,7 +363,7 @@ func (x *wholeSession) begin(s []uint64, parent Ref) *openInsertion {
 		x.kept, _ = k.pack(x.kept[:n], s)
 	}
 	h := k.hash(x.kept[n:])
-	x.open = append(x.open, openInsertion{h >> (64 - shardBits), h << shardBits &^ x.p.table.low,
+	x.open = append(x.open, openInsertion{h >> (64 - wholeShards), h << wholeShards &^ x.p.table.low,
 		uint64(parent) | k.number<<addressBits, len(x.kept)})
 	return &x.open[len(x.open)-1]
 }
@@ -394,54 +400,17 @@ func (x *wholeSession) complete(kept []uint64, d *openInsertion) (Ref, bool, err
 	return Ref(x.commit(need)), true, nil
 }
 
-// mostKept is how many words a record may have to be remembered by known.
-const mostKept = 3
-
-// known reports whether the session has deferred a record lately. Most ends of moves that are
-// covered are ends of moves of neighbors, which are expanded soon after each other.
-func (x *wholeSession) known(d *openInsertion, kept []uint64) bool {
-	if len(kept) > mostKept {
-		return false
-	}
-	if x.latest == nil {
-		x.latest = make([]uint64, (mostKept+1)<<keptBits)
-	}
-	at := d.entry >> (64 - keptBits) * (mostKept + 1)
-	slot := x.latest[at:][:mostKept+1]
-	number := packingOf(d.head) + 1 // of the packing; the slot may be free
-	same := slot[0] == number
-	slot[0] = number
-	for i, w := range kept {
-		same = same && slot[i+1] == w
-		slot[i+1] = w
-	}
-	return same
-}
-
 // Defer implements [Deferring].
 func (x *wholeSession) Defer(s []uint64, parent Ref, _ []int32) (bool, error) {
-	n := len(x.kept)
 	d := x.begin(s, parent)
-	t := x.p.table
-	if x.known(d, x.kept[n:]) {
-		x.kept, x.open = x.kept[:n], x.open[:len(x.open)-1]
-		return true, nil
-	}
-	t.approach(d.shard)
-	if n := len(x.open); n > behind {
-		d := &x.open[n-1-behind]
-		t.touch(d.shard, d.entry)
-	}
+	x.p.table.touch(d.shard, d.entry)
 	return true, nil
 }
 
 // Settle implements [Deferring].
 func (x *wholeSession) Settle(added func(Ref) error) error {
-	open, kept, t := x.open, x.kept, x.p.table
+	open, kept := x.open, x.kept
 	x.open, x.kept = open[:0], kept[:0]
-	for i := max(0, len(open)-behind); i < len(open); i++ {
-		t.touch(open[i].shard, open[i].entry)
-	}
 	begin := 0
 	for i := range open {
 		d := &open[i]
@@ -451,7 +420,6 @@ func (x *wholeSession) Settle(added func(Ref) error) error {
 			err = added(ref)
 		}
 		if err != nil {
-			clear(x.latest) // some are of insertions that are dropped
 			return err
 		}
 	}

@@ -40,9 +40,10 @@ const (
 	// second has none, and finds what it finds breadth first, with the shortest trace.
 	after = 32_000 / engine.TurnStates
 	// A state is worth early parts of a step at first, half as many each time that the number of
-	// calls has doubled, and late parts in the end. A step costs about as much as a state. Drawing
-	// one of many alternatives executes all of them, and each counts as a step.
-	early, late, parts = 4, 1, 32
+	// calls has doubled, and late parts in the end. A step costs a few times as much as a state,
+	// which machine code expands. Drawing one of many alternatives executes all of them, and each
+	// counts as a step.
+	early, late, parts = 8, 1, 128
 	// most bounds the steps that one call executes, roughly, so that no worker is away for long.
 	most = 1024
 	// shortest is the length at which an execution is cut off at first. One in longerBy
