@@ -363,8 +363,8 @@ func (x *wholeSession) begin(s []uint64, parent Ref) *openInsertion {
 		x.kept, _ = k.pack(x.kept[:n], s)
 	}
 	h := k.hash(x.kept[n:])
-	x.open = append(x.open, openInsertion{h >> (64 - wholeShards), h << wholeShards &^ x.p.table.low,
-		uint64(parent) | k.number<<addressBits, len(x.kept)})
+	x.open = append(x.open, openInsertion{h >> (64 - wholeShards),
+		h << wholeShards &^ x.p.table.low, uint64(parent) | k.number<<addressBits, len(x.kept)})
 	return &x.open[len(x.open)-1]
 }
 

@@ -38,6 +38,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"cpor/system"
 )
@@ -67,6 +68,9 @@ type Compiled struct {
 // maxModule is the largest module that is compiled: it takes a second or so.
 const maxModule = 4 << 20
 
+// maxCompilers is how many goroutines compile a module at most. The code does not depend on it.
+const maxCompilers = 4
+
 // Invalid, if it is not nil, is called with the error of a module that wazero refuses. Only tests
 // set it: without code the reference serves, and nobody would see that an emitter has a fault.
 var Invalid func(error)
@@ -87,7 +91,8 @@ func (p *Program) Start() (c *Compiled, err error) {
 	}
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler())
-	m, err := r.CompileModule(ctx, p.module)
+	workers := min(runtime.GOMAXPROCS(0), maxCompilers)
+	m, err := r.CompileModule(experimental.WithCompilationWorkers(ctx, workers), p.module)
 	if err != nil {
 		if Invalid != nil {
 			Invalid(err)

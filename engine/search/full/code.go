@@ -39,7 +39,8 @@ type code struct {
 	// Before there is code:
 	states uint          // that were expanded
 	saved  time.Duration // a transition by code would have saved that, in the last window
-	due    bool          // it is time to compile
+	begun  bool          // compiling has begun
+	due    bool          // it is time for code
 	waited time.Duration // for the compiler
 
 	now       way
@@ -61,6 +62,9 @@ const (
 	// so far took as long as they do now. Small models end earlier, and where cached steps are
 	// found fast, code saves nothing. These are what compiling takes, and a transition by code.
 	compiling, coded = 10 * time.Millisecond, 100 * time.Nanosecond
+	// Compiling begins before that, in the background, when code would have saved this share of it:
+	// it is often ready then. The models that end between the two are few and small.
+	ahead = 4
 	// A worker waits at most this long for the compiler, and looks again after each glance. Without
 	// code a transition takes several times as long, so it would get little done meanwhile.
 	patience, glance = 30 * time.Millisecond, time.Millisecond
@@ -158,6 +162,10 @@ func (c *code) took(d time.Duration, transitions, all uint64) {
 		saved := c.spent/time.Duration(c.steps) - coded
 		if saved, c.saved = min(saved, c.saved), saved; saved > 0 {
 			c.due = c.due || all >= uint64(compiling/saved)
+			if !c.begun && all >= uint64(compiling/ahead/saved) {
+				c.begun = true
+				c.machine.Compiled(false)
+			}
 		}
 		c.steps, c.spent = 0, 0
 	}

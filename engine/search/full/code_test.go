@@ -3,10 +3,21 @@ package full
 import (
 	"testing"
 	"time"
+
+	"cpor/system"
 )
 
-// TestDue: code is compiled early if transitions take long, late if they take little longer than by
+// compiler counts how often code is requested.
+type compiler struct{ requests int }
+
+func (c *compiler) Compiled(bool) (*system.Code, bool) {
+	c.requests++
+	return nil, false
+}
+
+// TestDue: code is due early if transitions take long, late if they take little longer than by
 // code, and never if they take no longer. That the process was interrupted makes no difference.
+// Compiling begins once, before the code is due.
 func TestDue(t *testing.T) {
 	for _, test := range []struct {
 		name       string
@@ -21,8 +32,12 @@ func TestDue(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			const branching = 4
-			c, all := &code{}, uint64(0)
+			compiler := &compiler{}
+			c, all, begun := &code{machine: compiler}, uint64(0), uint64(0)
 			for all < 1<<20 && !c.due {
+				if compiler.requests == 0 {
+					begun = all
+				}
 				all += branching
 				d := branching * test.transition
 				if test.interrupts && all/branching%(1<<15) == 0 {
@@ -33,7 +48,13 @@ func TestDue(t *testing.T) {
 				}
 			}
 			if !c.due {
-				all = 0
+				all, begun = 0, 0
+			}
+			if wanted := min(1, test.due); compiler.requests != wanted {
+				t.Errorf("compiling began %d times, want %d", compiler.requests, wanted)
+			}
+			if most := max(test.due/ahead, sampling*window) + sampling*window; int(begun) > most {
+				t.Errorf("compiling begins at transition %d, want %d at most", begun, most)
 			}
 			// A decision is made each window, the first after two.
 			last := max(test.due, sampling*window) + sampling*window + branching
