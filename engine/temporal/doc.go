@@ -211,17 +211,18 @@
 // For formulas such as [] p and !p W q, the automaton waits in its first state for something bad,
 // and accepts whatever follows. Then the formula is violated if and only if a bad state can be
 // reached through states in which the automaton can wait, and the order of the search does not
-// matter. So once ample sets have turned out to be rare (without a reduction, after a few hundred
-// states), the driver of the full search (package search) goes on: it begins many insertions
-// before it completes them, remembers steps, and needs no colors (reach.go). Those states that
-// have been expanded count as covered for it, and the others that have been met are its initial
-// states. So the graph is the same: states that were expanded before keep their transitions, all
-// others have all of theirs, and a cycle of proper ample sets only, which C3 excludes, would have
-// been there before. A bad state ends the search. The counterexample leads from an initial state
-// through expanded ones, where a breadth-first search finds the way, and then along the driver's
-// parents to the bad state. From there it continues with any steps until a state repeats. If an
-// assertion fails or a proposition is undefined, the check begins again without the driver and
-// reports that. The driver does not take over with fairness, checkpoints, -validate or invariants.
+// matter. So unless at least half of the states have turned out to have ample sets (without a
+// reduction, after a few hundred states), the driver of the full search (package search) goes on:
+// it begins many insertions before it completes them, remembers steps, and needs no colors
+// (reach.go). Those states that have been expanded count as covered for it, and the others that
+// have been met are its initial states. So the graph is the same: states that were expanded
+// before keep their transitions, all others have all of theirs, and a cycle of proper ample sets
+// only, which C3 excludes, would have been there before. A bad state ends the search. The
+// counterexample leads from an initial state through expanded ones, where a breadth-first search
+// finds the way, and then along the driver's parents to the bad state. From there it continues
+// with any steps until a state repeats. If an assertion fails or a proposition is undefined, the
+// check begins again without the driver and reports that. The driver does not take over with
+// fairness, checkpoints, -validate or invariants.
 //
 // # Random walks
 //
