@@ -99,7 +99,8 @@ func agreeOnSome(t *testing.T, names []string, texts map[string]string, together
 	// then that matters in the whole binary. So is one with initializers: what they start is a
 	// goroutine of every test.
 	packageClause := regexp.MustCompile(`(?m)^package \w+`)
-	polling := regexp.MustCompile(`(?m)^\s*default:|x/sync/(errgroup|semaphore)`)
+	polling := regexp.MustCompile(
+		`(?m)^\s*default:|x/sync/(errgroup|semaphore)|SelectCase|Try(Send|Recv)\(`)
 	starts := regexp.MustCompile(`(?m)^func init\(`)
 	imports, tests, binaryOf := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, name := range names {

@@ -102,3 +102,28 @@ func TestWithCheck(t *testing.T) {
 		t.Errorf("want two files replaced, but not %s: %s", shared, text)
 	}
 }
+
+// TestPolls: a package polls if it has a select with a default, or what is one in package reflect.
+func TestPolls(t *testing.T) {
+	for text, want := range map[string]bool{
+		"select { case <-c: default: }":                   true,
+		"select { case <-c: case c <- 1: }":               false,
+		"select { default: }":                             false,
+		"switch { default: }":                             false,
+		"reflect.ValueOf(c).TryRecv()":                    true,
+		"v.TrySend(w)":                                    true,
+		"reflect.Select([]reflect.SelectCase{{}, {}})":    true,
+		"var s []r.SelectCase":                            true,
+		"reflect.ValueOf(c).Recv(); db.Select(\"names\")": false,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "a.go"),
+			[]byte("package a\n\nfunc f() { "+text+" }\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := polls([]dependency{{dir: dir, files: []string{"a.go"}}})
+		if err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+}

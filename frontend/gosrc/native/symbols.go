@@ -226,10 +226,10 @@ func (s *symbols) stack(pcs []uint64) []Frame {
 	return own
 }
 
-// polls tells whether a package outside of Go's library has a select with a default: then it
-// matters whether somebody waits at a channel without a buffer, or is about to.
+// polls tells whether a package outside of Go's library has a select with a default, or may have
+// one through package reflect: then it matters whether somebody waits at a channel without a
+// buffer, or is about to.
 func polls(deps []dependency) (bool, error) {
-	found := false
 	for _, d := range deps {
 		if d.standard {
 			continue
@@ -243,12 +243,9 @@ func polls(deps []dependency) (bool, error) {
 			if err != nil {
 				return false, err
 			}
+			found := false
 			ast.Inspect(f, func(n ast.Node) bool {
-				if s, ok := n.(*ast.SelectStmt); ok && len(s.Body.List) > 1 {
-					for _, c := range s.Body.List {
-						found = found || c.(*ast.CommClause).Comm == nil
-					}
-				}
+				found = found || pollsIn(n)
 				return !found
 			})
 			if found {
@@ -257,4 +254,17 @@ func polls(deps []dependency) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// pollsIn tells whether a node is a select with a default, or names what is one in package reflect.
+func pollsIn(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.SelectStmt:
+		return len(n.Body.List) > 1 && slices.ContainsFunc(n.Body.List, func(c ast.Stmt) bool {
+			return c.(*ast.CommClause).Comm == nil
+		})
+	case *ast.SelectorExpr:
+		return slices.Contains([]string{"TrySend", "TryRecv", "SelectCase"}, n.Sel.Name)
+	}
+	return false
 }
