@@ -276,7 +276,7 @@ type Mode uint8
 const (
 	Auto   Mode = iota // Repeat if the test allows it, else Fork
 	Repeat             // in the same process, with what existed before as it was
-	Fork               // each execution in a child of the process, which has one thread
+	Fork               // in a child of the process, which has one thread and gives back its memory
 	Fresh              // each execution in a new process
 )
 

@@ -85,6 +85,12 @@ var rules = []rule{
 		code: `if cporOn && cporBubbleWaits() { return }`},
 
 	// Outside.
+	// What is mapped at a certain place will be mapped there again.
+	{file: "runtime/cgo_mmap.go", name: "mmap", code: `if flags&_MAP_FIXED == 0 { cporChanges++ }`},
+	{file: "runtime/cgo_mmap.go", name: "munmap", code: `cporChanges++`},
+	{file: "runtime/os_linux.go", name: "newosproc", code: `cporChanges++`},
+	{file: "runtime/os_linux.go", name: "setsig", code: `cporChanges++`},
+	{file: "runtime/netpoll_epoll.go", name: "netpollinit", code: `cporChanges++`},
 	{file: "runtime/proc.go", name: "entersyscall", code: `if cporOn { cporOutside = true }`},
 	{file: "syscall/syscall_linux.go", name: "Syscall",
 		code: `if r, e, done := cporFile(trap, a1, a2, a3, 0, 0, 0); done { ` + fileDone},
@@ -92,7 +98,7 @@ var rules = []rule{
 		code: `if r, e, done := cporFile(trap, a1, a2, a3, a4, a5, a6); done { ` + fileDone},
 	{file: "syscall/zsyscall_linux_amd64.go", name: "Getpid", code: `if true { return cporPid }`},
 	{file: "syscall/syscall_linux.go", name: "RawSyscall6",
-		code: `if a1 == cporPid { a1 = cporRealPid(trap) }`},
+		code: `cporChanges++; if a1 == cporPid { a1 = cporRealPid(trap) }`},
 	{file: "syscall/exec_unix.go", name: "forkExec", code: `cporForks()`},
 	{file: "os/exec.go", name: "(*Process).Wait", code: `if cporOn() { cporAwait(p) }`},
 	{file: "syscall/env_unix.go", name: "Setenv", code: `cporOld()`},
@@ -287,6 +293,7 @@ var added = [][2]string{
 	{"runtime/cpor_collect.go", "runtime_collect.go.txt"},
 	{"runtime/cpor_restore.go", "runtime_restore.go.txt"},
 	{"runtime/cpor_hash.go", "runtime_hash.go.txt"},
+	{"runtime/cpor_again.go", "runtime_again.go.txt"},
 	{"internal/sync/cpor.go", "sync_cpor.go.txt"},
 	{"sync/cpor.go", "sync_cpor.go.txt"},
 	{"sync/cpor_map.go", "sync_map.go.txt"},

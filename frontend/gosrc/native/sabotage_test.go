@@ -217,6 +217,12 @@ var faults = []struct{ name, file, old, new string }{
 		"		if !FAULT && !memequal(unsafe.Pointer(cporVars[i]),",
 	},
 	{
+		"a forked child gives back nothing",
+		"again",
+		"	for i := 0; i < im.n; i++ {\n		p, was",
+		"	for i := 0; i < im.n && !FAULT; i++ {\n		p, was",
+	},
+	{
 		"maps go by the addresses of pointers",
 		"hash",
 		"		o, offset := cporNameOf(*(*uintptr)(p))",
@@ -258,6 +264,7 @@ const victims = `package a
 
 import (
 	"math/big"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -572,6 +579,20 @@ func TestReuse(t *testing.T) {
 	}
 	both(f, f)
 }
+
+// The environment is not given back in the same process.
+func TestForked(t *testing.T) {
+	if os.Getenv("CPOR_FORKED") != "" {
+		t.Fatal("it is set")
+	}
+	os.Setenv("CPOR_FORKED", "1")
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() { mu.Lock(); mu.Unlock() })
+	}
+	wg.Wait()
+}
 `
 
 // results explores the victims and says what came out, a line for each.
@@ -663,6 +684,7 @@ var healthy = []string{
 	"TestBubble: pass, 1 executions",
 	"TestInitial: pass, 1 executions",
 	"TestReuse: pass, 1 executions",
+	"TestForked: pass, 6 executions",
 }
 
 // TestSabotage: the results of the victims are what they must be, and each fault changes one. The
