@@ -18,6 +18,11 @@ type Costly interface {
 	After(t int, alt uint64, some *Some) (out Outcome, ok bool)
 	// Cheapest returns a thread whose next step is known, -1 if there is none.
 	Cheapest() int
+	// Together says that the engine uses this machine and others in turns, first among them: what
+	// costs much may cost less if it is done for all of them at once. A machine that needs it calls
+	// wait, behind which the others have gone on, until one of them has done it. If wait returns
+	// false, they wait as well, and it is this machine that has to do it.
+	Together(first Costly, wait func() bool)
 }
 
 // Some are some of the steps that led to a state, by their indices: a part of an execution that has

@@ -222,4 +222,8 @@
 // for any number of workers and for both ways to undo; the number of transitions can differ with
 // many workers under the dynamic reduction, because insertions depend on which execution runs
 // first.
+//
+// With a costly machine ([system.Costly]) each goroutine has several workers, which take turns
+// (group.go): what one of them needs is done together with what the others need. That is an order
+// in which workers can run in any case.
 package stateless

@@ -123,6 +123,7 @@ type explorer struct {
 	watch   *engine.Watch
 	bound   int // on the depth, 0: none
 	workers []*worker
+	groups  []*group // of the workers, if they take turns
 	rounds  int
 	before  counts        // of the rounds before this one
 	elapsed time.Duration // of the searches that this one continues
@@ -143,10 +144,7 @@ func (e *explorer) stop(why error) {
 
 // search explores the trees of all initial states, repeatedly with iterative deepening.
 func (e *explorer) search(res *Result) error {
-	e.workers = make([]*worker, e.o.Workers)
-	for i := range e.workers {
-		e.workers[i] = newWorker(e)
-	}
+	e.hire()
 	e.bound = e.o.MaxDepth
 	if e.o.Deepen {
 		e.bound = e.o.FirstDepth
@@ -209,6 +207,21 @@ func (e *explorer) search(res *Result) error {
 	}
 }
 
+// hire makes the workers, in groups if their machines are costly.
+func (e *explorer) hire() {
+	for i := range e.o.Workers {
+		w := newWorker(e)
+		e.workers = append(e.workers, w)
+		if w.r.costly == nil {
+			continue
+		}
+		for range groupSize - 1 {
+			e.workers = append(e.workers, newWorker(e))
+		}
+		e.groups = append(e.groups, newGroup(e, e.workers[i*groupSize:]))
+	}
+}
+
 // deepen prepares the next round with twice the bound. It reports whether there is one.
 func (e *explorer) deepen(res *Result) bool {
 	if !e.o.Deepen || res.CutExecutions == 0 || e.bound == e.o.MaxDepth || e.stopping.Load() {
@@ -263,19 +276,33 @@ func (e *explorer) explore(t *tree, keep *engine.Keeper) error {
 // runWorkers lets the workers explore until nothing is left, or they are stopped or paused.
 func (e *explorer) runWorkers(t *tree) error {
 	var g errgroup.Group
-	for _, w := range e.workers {
+	begin := func(f func()) {
 		g.Go(func() (err error) {
 			defer func() {
 				if v := recover(); v != nil {
-					err = &workers.PanicError{Value: v, Stack: debug.Stack()}
+					p, ok := v.(*workers.PanicError) // of a group
+					if !ok {
+						p = &workers.PanicError{Value: v, Stack: debug.Stack()}
+					}
+					err = p
 					e.stop(err)
 					t.stop()
 				}
 			}()
-			w.run()
-			w.publish()
+			f()
 			return nil
 		})
+	}
+	for _, g := range e.groups {
+		begin(g.run)
+	}
+	for _, w := range e.workers {
+		if w.member == nil {
+			begin(func() {
+				w.run()
+				w.publish()
+			})
+		}
 	}
 	return g.Wait()
 }

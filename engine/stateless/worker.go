@@ -39,6 +39,8 @@ type worker struct {
 	// belongs to the tree's lock.
 	open []*node
 
+	member *member // nil: it has a goroutine to itself
+
 	counts
 	public struct{ executions, blocked, transitions, depth atomic.Uint64 }
 
@@ -167,7 +169,7 @@ func (w *worker) take() *node {
 			}
 		}
 		t.idle++
-		t.wake.Wait()
+		w.await()
 		t.idle--
 	}
 }

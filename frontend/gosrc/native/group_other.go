@@ -18,3 +18,6 @@ func pipe() (r, w *os.File, err error) { return os.Pipe() }
 
 // hold does nothing.
 func hold(*os.File) error { return nil }
+
+// soon is a file.
+type soon struct{ *os.File }

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync"
 
@@ -134,6 +135,27 @@ func (b *Binary) key(t int32) (uint64, bool) {
 	m := &b.names
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.key(t)
+}
+
+// appendChoices appends choices as they are in a command. It returns how many it could: the next
+// one is of a thread that nobody has told of.
+func (m *names) appendChoices(dst []byte, choices []Choice) ([]byte, int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, ch := range choices {
+		key, ok := m.key(ch.Thread)
+		if !ok {
+			return dst, i
+		}
+		dst = binary.LittleEndian.AppendUint64(dst, key)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(ch.Alt))
+	}
+	return dst, len(choices)
+}
+
+// key returns the key of a thread. The caller holds the lock.
+func (m *names) key(t int32) (uint64, bool) {
 	if t == 0 {
 		return 1, true
 	}

@@ -1,14 +1,12 @@
 package native
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,10 +86,8 @@ type process struct {
 	guard guard
 	in    *os.File
 	out   *os.File
-	r     *bufio.Reader
+	r     *records
 	buf   []byte // a command
-	long  []byte // a record that is longer than the buffer of r
-	rec   []uint32
 
 	asked    batch // what was written; the answers to what was not taken are still to come
 	expected batch // what is to be written with the next command
@@ -233,7 +229,7 @@ func (p *process) start() error {
 		return err
 	}
 	p.cmd, p.in, p.out = c, inW, outR
-	p.r = bufio.NewReaderSize(outR, 1<<16)
+	p.r = newRecords(soon{outR})
 	p.told, p.threads, p.asked = told{}, nil, batch{}
 	p.guard.guards(c)
 	return nil
@@ -267,6 +263,13 @@ func (p *process) Close() error {
 	}
 	p.guard.close()
 	p.in.Close()
+	if p.now == Fork && p.asked.left() == 0 {
+		// It ends by itself, and then the time that its children have taken is known.
+		c := p.cmd
+		kill := time.AfterFunc(100*time.Millisecond, func() { killGroup(c) })
+		p.out.Read(make([]byte, 1))
+		kill.Stop()
+	}
 	killGroup(p.cmd)
 	p.cmd.Wait()
 	p.out.Close()
@@ -447,13 +450,9 @@ func (p *process) command(prefix []Choice, pol Policy, fork bool, w *watch) erro
 	for _, v := range c {
 		p.buf = binary.LittleEndian.AppendUint32(p.buf, v)
 	}
-	for i, ch := range prefix {
-		key, ok := p.b.key(ch.Thread)
-		if !ok {
-			return &Diverged{i, fmt.Sprintf("there is no thread %d", ch.Thread)}
-		}
-		p.buf = binary.LittleEndian.AppendUint64(p.buf, key)
-		p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ch.Alt))
+	var n int
+	if p.buf, n = p.b.names.appendChoices(p.buf, prefix); n < len(prefix) {
+		return &Diverged{n, fmt.Sprintf("there is no thread %d", prefix[n].Thread)}
 	}
 	if pol.Kind == SURW {
 		for _, w := range pol.Select.Weights {
@@ -603,36 +602,6 @@ func programs(msg string) bool {
 // crashes are the signals of Linux by which a run-time ends that has failed: SIGILL, SIGTRAP,
 // SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
 var crashes = []uint32{4, 5, 6, 7, 8, 11}
-
-// next reads a record.
-func (p *process) next() (kind uint32, rec []uint32, err error) {
-	b, err := p.r.Peek(4)
-	if err != nil {
-		return 0, nil, err
-	}
-	h := binary.LittleEndian.Uint32(b)
-	n := int(h>>4) - 1
-	if n < 0 {
-		return 0, nil, fmt.Errorf("a record of %d words", n)
-	}
-	if size := 4 * (n + 1); size <= p.r.Size() {
-		if b, err = p.r.Peek(size); err == nil {
-			_, err = p.r.Discard(size)
-		}
-	} else {
-		p.long = slices.Grow(p.long[:0], size)[:size]
-		b = p.long
-		_, err = io.ReadFull(p.r, b)
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	p.rec = slices.Grow(p.rec[:0], n)[:n]
-	for i := range p.rec {
-		p.rec[i] = binary.LittleEndian.Uint32(b[4*i+4:])
-	}
-	return h & 15, p.rec, nil
-}
 
 func word(r []uint32) uint64 { return uint64(r[0]) | uint64(r[1])<<32 }
 
@@ -810,7 +779,7 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 	var diverged, broken string
 	ended := false
 	for !ended {
-		kind, r, err := p.next()
+		kind, r, err := p.r.next()
 		if err != nil {
 			return p.died(ctx, err)
 		}

@@ -45,6 +45,8 @@ type Machine struct {
 	spare   []*script
 	scout   *Machine // makes known what runs that are ahead did
 	scoutAt []system.Mark
+	desk    *desk // nil: the machine is used alone
+	wait    func() bool
 
 	// What is used again for each execution, or each step.
 	prefix  []native.Choice
@@ -532,7 +534,7 @@ func (m *Machine) Verify() {
 		err := m.absorb(x, len(prefix), sc)
 		m.spare = append(m.spare, sc)
 		return err
-	}, nil)
+	})
 	if err != nil {
 		panic(&Stop{m.explain(err)})
 	}
@@ -827,13 +829,13 @@ func (m *Machine) run(c *native.Choice) {
 		m.follow(sc)
 		return nil
 	}
-	err := m.s.execute(prefix, m.policy(here), absorb, m)
+	err := m.order(prefix, here, absorb)
 	if errors.As(err, new(*native.Diverged)) && len(prefix) > here+1 {
 		prefix = prefix[:here]
 		if c != nil {
 			prefix = append(prefix, *c)
 		}
-		err = m.s.execute(prefix, m.policy(here), absorb, nil)
+		err = m.s.execute(prefix, m.policy(here), absorb)
 	}
 	m.plans = m.plans[:0]
 	if err != nil {
@@ -852,7 +854,7 @@ func (m *Machine) explain(err error) error {
 	here := len(m.path)
 	if again := m.s.execute(m.choices(), native.Policy{}, func(x *native.Execution) error {
 		return m.leads(x, here)
-	}, nil); again != nil {
+	}); again != nil {
 		return again
 	}
 	return err

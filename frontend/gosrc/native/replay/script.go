@@ -135,6 +135,49 @@ func (m *Machine) Foresee(n int, step func(i int) (t int, alt uint64)) (more boo
 	return true
 }
 
+// desk is where machines that are used in turns order executions.
+type desk struct{ orders []*order }
+
+// order is an execution that a machine needs, with those that it has planned.
+type order struct {
+	m      *Machine
+	prefix []native.Choice
+	known  int
+	f      func(*native.Execution) error
+	plans  []plan
+	done   bool
+	err    error
+}
+
+// Together implements [system.Costly].
+func (m *Machine) Together(first system.Costly, wait func() bool) {
+	f := first.(*Machine)
+	if f.desk == nil {
+		f.desk = &desk{}
+	}
+	m.desk, m.wait = f.desk, wait
+}
+
+// order runs the program once, and gives f what happened, and then as planned: together with what
+// other machines need.
+func (m *Machine) order(prefix []native.Choice, known int,
+	f func(*native.Execution) error) error {
+	o := &order{m: m, prefix: prefix, known: known, f: f, plans: m.plans}
+	if m.desk == nil {
+		m.s.deliver([]*order{o})
+		return o.err
+	}
+	d := m.desk
+	d.orders = append(d.orders, o)
+	for !o.done {
+		if !m.wait() {
+			m.s.deliver(d.orders)
+			d.orders = slices.DeleteFunc(d.orders, func(o *order) bool { return o.done })
+		}
+	}
+	return o.err
+}
+
 // Announce implements [system.Costly].
 func (m *Machine) Announce(depth, n int, step func(i int) (t int, alt uint64)) (more bool) {
 	from := len(m.planned)

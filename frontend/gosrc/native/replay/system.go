@@ -127,7 +127,7 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 			return nil
 		}
 		return s.begin(x)
-	}, nil)
+	})
 	if err == nil && long {
 		err = s.runAlone()
 	}
@@ -186,7 +186,7 @@ func (s *program) runAlone() error {
 					return &native.Diverged{What: "the same program does something else"}
 				}
 				return nil
-			}, nil)
+			})
 		if err != nil {
 			return err
 		}
@@ -226,10 +226,18 @@ func (s *System) NewMachine() system.Machine {
 	return &Machine{s: s, threads: len(s.first)}
 }
 
-// execute runs the program once, and gives f what happened. Then it runs what then, if it is not
-// nil, has planned. That costs less than to run it later.
+// execute runs the program once, and gives f what happened.
 func (s *program) execute(prefix []native.Choice, p native.Policy,
-	f func(*native.Execution) error, then *Machine) error {
+	f func(*native.Execution) error) (err error) {
+	entered := s.enter(func(process native.Process) (broken bool) {
+		broken, err = s.runOnce(process, prefix, p, f)
+		return broken
+	})
+	return errors.Join(entered, err)
+}
+
+// enter calls f with a process when one may run. If f says that it is broken, it is closed.
+func (s *program) enter(f func(process native.Process) (broken bool)) error {
 	select {
 	case <-s.idle:
 	case <-s.ctx.Done():
@@ -243,39 +251,70 @@ func (s *program) execute(prefix []native.Choice, p native.Policy,
 	if err != nil {
 		return err
 	}
-	var plans []plan
-	if then != nil {
-		plans = then.plans
-		for _, pl := range plans {
-			prefix := then.prefixOf(pl)
-			process.Expect(prefix, s.policy(prefix, then.policy(pl.depth)))
-		}
-	}
-	begin := time.Now()
-	x, err := s.run(process, prefix, p)
-	if err == nil {
-		err = f(x)
-		s.took(time.Since(begin))
-	} else if !errors.As(err, new(*native.Diverged)) {
-		return errors.Join(err, process.Close())
-	}
-	for _, pl := range plans {
-		if err != nil {
-			break
-		}
-		x, failed := s.run(process, then.prefixOf(pl), then.policy(pl.depth))
-		switch {
-		case failed == nil:
-			err = then.absorbPlan(x, pl)
-		case !errors.As(failed, new(*native.Diverged)):
-			process.Close() // the engine will see the error when it gets there
-			return nil
-		}
+	if f(process) {
+		return process.Close()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free = append(s.free, process)
-	return err
+	return nil
+}
+
+// runOnce runs the program once, and gives f what happened. It tells whether the process is broken.
+func (s *program) runOnce(process native.Process, prefix []native.Choice, p native.Policy,
+	f func(*native.Execution) error) (broken bool, err error) {
+	begin := time.Now()
+	x, err := s.run(process, prefix, p)
+	if err != nil {
+		return !errors.As(err, new(*native.Diverged)), err
+	}
+	err = f(x)
+	s.took(time.Since(begin))
+	return false, err
+}
+
+// deliver runs the program for each order, and then for what those have planned, all in one
+// exchange with the process. That costs less than to run it later. What is not done is to be
+// ordered again.
+func (s *program) deliver(orders []*order) {
+	err := s.enter(func(process native.Process) (broken bool) {
+		for _, o := range orders[1:] {
+			process.Expect(o.prefix, s.policy(o.prefix, o.m.policy(o.known)))
+		}
+		for _, o := range orders {
+			for _, pl := range o.plans {
+				prefix := o.m.prefixOf(pl)
+				process.Expect(prefix, s.policy(prefix, o.m.policy(pl.depth)))
+			}
+		}
+		for _, o := range orders {
+			o.done = true
+			broken, o.err = s.runOnce(process, o.prefix, o.m.policy(o.known), o.f)
+			if broken {
+				return true
+			}
+		}
+		for _, o := range orders {
+			for _, pl := range o.plans {
+				if o.err != nil {
+					break
+				}
+				x, err := s.run(process, o.m.prefixOf(pl), o.m.policy(pl.depth))
+				switch {
+				case err == nil:
+					o.err = o.m.absorbPlan(x, pl)
+				case !errors.As(err, new(*native.Diverged)):
+					return true // the engine will see the error when it gets there
+				}
+			}
+		}
+		return false
+	})
+	for _, o := range orders {
+		if err != nil && !o.done {
+			o.done, o.err = true, err
+		}
+	}
 }
 
 // took notes how long it has taken to run the program once.
@@ -474,7 +513,7 @@ func (s *program) Sample(p native.Policy, f func(x *native.Execution, failed boo
 			f(x, failed)
 		}
 		return nil
-	}, nil)
+	})
 	return steps, failed, ended, err
 }
 
@@ -489,7 +528,7 @@ func (s *program) Repeat(steps []trace.Step, further int, f func(*native.Executi
 		func(x *native.Execution) error {
 			f(x)
 			return nil
-		}, nil)
+		})
 }
 
 // lines are the lines of source files.
