@@ -563,6 +563,40 @@ func TestRace(t *testing.T) {
 	<-done
 }
 
+func TestAfterLoad(t *testing.T) { // the alarm of the second goroutine goes off later
+	x, done := new(int32), make(chan bool, 2)
+	go func() { atomic.LoadInt32(x); done <- true }()
+	go func() { time.Sleep(1); *x = 1; done <- true }()
+	<-done
+	<-done
+}
+
+func TestAfterStore(t *testing.T) {
+	x, done := new(int32), make(chan bool, 2)
+	go func() { atomic.StoreInt32(x, 1); done <- true }()
+	go func() { time.Sleep(1); _ = *x; done <- true }()
+	<-done
+	<-done
+}
+
+func TestAfterAtomics(t *testing.T) { // no race: what is plain is ordered, or reads with a load
+	x, y, done := new(int32), new(int32), make(chan bool, 2)
+	go func() { *y = 1; atomic.StoreInt32(x, 1); done <- true }()
+	go func() {
+		for !atomic.CompareAndSwapInt32(x, 1, 2) {
+			time.Sleep(1)
+		}
+		*x += *y
+		done <- true
+	}()
+	<-done
+	<-done
+	atomic.LoadInt32(y)
+	go func() { _ = *y; done <- true }()
+	<-done
+	*x, *y = 0, 0
+}
+
 func TestBytes(t *testing.T) { // no race: different bytes of a word
 	var x [8]byte
 	var wg sync.WaitGroup
@@ -954,6 +988,9 @@ func TestEnds(t *testing.T) {
 		{"TestHeader", native.Passed, "", 0, native.Fork, false},
 		{"TestDropped", native.Passed, "", 0, native.Fork, false},
 		{"TestRace", native.Crashed, "data race", 2, native.Repeat, false},
+		{"TestAfterLoad", native.Crashed, "data race", 2, native.Repeat, false},
+		{"TestAfterStore", native.Crashed, "data race", 2, native.Repeat, false},
+		{"TestAfterAtomics", native.Passed, "", 0, native.Repeat, false},
 		{"TestBytes", native.Passed, "", 0, native.Repeat, false},
 		{"TestReflect", native.Passed, "", 0, native.Fork, false},
 		{"TestHog", native.TooLarge, "memory", 1, native.Fork, false},

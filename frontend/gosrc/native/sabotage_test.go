@@ -46,6 +46,12 @@ var faults = []struct{ name, file, old, new string }{
 		"	return FAULT || id == int(t.id) ||",
 	},
 	{
+		"plain accesses do not find atomic ones",
+		"race",
+		"			if cporAtomicList(addr) != 0 {",
+		"			if cporAtomicList(addr) != 0 && !FAULT {",
+	},
+	{
 		"what others learn begins no epoch",
 		"clocks",
 		"	t.era = tick\n",
@@ -320,6 +326,16 @@ func TestRace(t *testing.T) {
 	x := 0
 	both(func() { x = 1 }, func() { x = 2 })
 	_ = x
+}
+
+func TestLoadWrite(t *testing.T) {
+	x := int32(0)
+	both(func() { atomic.LoadInt32(&x) }, func() { x = 1 })
+}
+
+func TestWriteLoad(t *testing.T) {
+	x := int32(0)
+	both(func() { x = 1 }, func() { atomic.LoadInt32(&x) })
 }
 
 func TestBehind(t *testing.T) {
@@ -658,6 +674,8 @@ var healthy = []string{
 	"TestStore: pass, 3 executions",
 	"TestMessage: pass, 1 executions",
 	"TestRace: race",
+	"TestLoadWrite: race",
+	"TestWriteLoad: race",
 	"TestBehind: race",
 	"TestGlobal: pass, 2 executions",
 	"TestCounts: pass, 2 executions",
