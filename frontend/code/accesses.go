@@ -167,19 +167,29 @@ func (b *Builder) Another(f *wasm.Func, s Shared) {
 	f.Call(b.another)
 }
 
+// copyAccesses adds those from one address to another to those of the step, with only some of their
+// bits. It changes the first of the two.
+func (b *Builder) copyAccesses(f *wasm.Func, at, end wasm.Local, bits int64) {
+	until(f, at, func() { f.Get(end) }, func() {
+		b.room(f)
+		f.GetGlobal(b.To)
+		f.Get(at)
+		f.Mem(wasm.I64Load, 0)
+		if bits != -1 {
+			f.I64(bits)
+			f.Op(wasm.I64And)
+		}
+		f.Mem(wasm.I64Store, 0)
+		b.added(f)
+		addTo(f, at, accessBytes)
+	})
+}
+
 func (b *Builder) makeAnother() *wasm.Func {
 	f := b.Func([]wasm.Type{wasm.I32, wasm.I32}, nil)
 	const from, end = wasm.Local(0), wasm.Local(1)
 	b.Begin(f)
-	until(f, from, func() { f.Get(end) }, func() {
-		b.room(f)
-		f.GetGlobal(b.To)
-		f.Get(from)
-		f.Mem(wasm.I64Load, 0)
-		f.Mem(wasm.I64Store, 0)
-		b.added(f)
-		addTo(f, from, accessBytes)
-	})
+	b.copyAccesses(f, from, end, -1)
 	return f
 }
 
@@ -255,17 +265,7 @@ func (b *Builder) makeRetried() *wasm.Func {
 		f.Get(outcome)
 		f.Mem(wasm.I32Load, atAccess+4)
 		f.Set(last)
-		until(f, at, func() { f.Get(last) }, func() {
-			b.room(f)
-			f.GetGlobal(b.To)
-			f.Get(at)
-			f.Mem(wasm.I64Load, 0)
-			f.I64(writeBit | (writeBit - 1))
-			f.Op(wasm.I64And)
-			f.Mem(wasm.I64Store, 0)
-			b.added(f)
-			addTo(f, at, accessBytes)
-		})
+		b.copyAccesses(f, at, last, writeBit|(writeBit-1))
 		reads()
 		f.Get(outcome)
 		b.told(f)
