@@ -164,6 +164,7 @@ const (
 	TooLarge // the limit of memory or of time for one step was reached
 	Skipped  // the test skipped itself
 	Spent    // Policy.Alarms have gone off, and nobody can run before another one does
+	diverged // the prefix does not lead there: [Diverged]
 )
 
 // Execution is one execution of a test.

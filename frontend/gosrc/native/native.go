@@ -85,7 +85,7 @@
 //
 // Either the process forks for an execution ([Fork]), with what the initializers of packages have
 // left; the child has one thread. When the execution has ended, the child gives back all of its
-// memory, page by page, and goes on with the next one (overlay/runtime_again.go.txt). It ends if
+// memory, page by page, and begins the next one (overlay/runtime_again.go.txt). It ends if
 // it may have changed anything else, by a system call that does more than to ask, a mapping or a
 // thread, or if it fails; then another child is forked. A page that was not there when the child
 // began shows as a page fault, and is emptied. Or the test runs again in the same process

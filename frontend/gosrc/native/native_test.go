@@ -1106,7 +1106,8 @@ func TestHelper(t *testing.T) {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Print(info.ModTime().Sub(begin).Abs() < time.Minute, d >= 50*time.Millisecond, d < time.Minute)
+		fmt.Print(info.ModTime().Sub(begin).Abs() < time.Minute,
+			d >= 50*time.Millisecond, d < time.Minute)
 	case "answer":
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

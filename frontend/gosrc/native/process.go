@@ -776,7 +776,7 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 	var failure *Failure
 	var watched *watch
 	var waiting []Stack
-	var diverged, broken string
+	var why, broken string
 	ended := false
 	for !ended {
 		kind, r, err := p.r.next()
@@ -832,7 +832,7 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 					failure.Stacks = append(failure.Stacks, st)
 				}
 			case failDiverged:
-				diverged = msg
+				why = msg
 			case failThrow:
 				if !programs(msg) {
 					broken = msg
@@ -914,8 +914,8 @@ func (p *process) read(ctx context.Context) (*Execution, *watch, error) {
 		}
 		return nil, nil, &RuntimeFailed{broken}
 	}
-	if x.End == End(10) {
-		return x, nil, &Diverged{x.Len(), diverged}
+	if x.End == diverged {
+		return x, nil, &Diverged{x.Len(), why}
 	}
 	switch x.End {
 	case Deadlock, Leak:

@@ -48,8 +48,8 @@ var faults = []struct{ name, file, old, new string }{
 	{
 		"plain accesses do not find atomic ones",
 		"race",
-		"			if cporAtomicList(addr) != 0 {",
-		"			if cporAtomicList(addr) != 0 && !FAULT {",
+		"			if cporAtomicList(addr).at != 0 {",
+		"			if cporAtomicList(addr).at != 0 && !FAULT {",
 	},
 	{
 		"what others learn begins no epoch",
