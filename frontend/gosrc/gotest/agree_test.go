@@ -10,6 +10,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"runtime"
@@ -494,6 +495,37 @@ func TestAgreeOnBubbles(t *testing.T) {
 	}
 	slices.Sort(names)
 	agreeOn(t, names, texts, true)
+}
+
+// TestAgreeOnLogs: and on goroutines that log when their test has ended, which fails if all tests
+// around it have, too.
+func TestAgreeOnLogs(t *testing.T) {
+	sample.Skip(t)
+	const sub = "t.Run(\"a\", func(t *testing.T) { go func() { t.Log(\"late\"); c <- 0 }() })\n"
+	texts, names := map[string]string{}, []string{}
+	want := map[string]string{}
+	for _, tt := range []struct{ name, body, want string }{
+		{"late", "go func() { t.Log(\"late\") }()", "failure"},
+		{"locked", "var mu sync.Mutex\ngo func() { mu.Lock(); mu.Unlock(); t.Log() }()\n" +
+			"mu.Lock(); mu.Unlock()", "failure"},
+		{"late writer", "w := t.Output()\ngo func() { w.Write([]byte(\"late\")) }()", "failure"},
+		{"waits", "c := make(chan int)\ngo func() { t.Log(); close(c) }()\n<-c", "pass"},
+		{"subtest", "c := make(chan int)\n" + sub + "<-c", "pass"},
+		{"two of a subtest", "c := make(chan int, 2)\n" + sub + sub + "<-c\n<-c", "pass"},
+		{"late subtest", "c := make(chan int, 1)\n" + sub, "failure"},
+		{"parallel", "for range 2 {\nt.Run(\"a\", func(t *testing.T) {\nt.Parallel()\n" +
+			"c := make(chan int)\ngo func() { t.Log(); close(c) }()\n<-c\n})\n}", "pass"},
+		{"skips", "c := make(chan int)\nt.Run(\"a\", func(t *testing.T) {\n" +
+			"go func() { defer close(c); t.Skip() }()\n})\n<-c", "pass"},
+	} {
+		texts[tt.name] = "package k\n\nimport (\n\t\"sync\"\n\t\"testing\"\n)\n\n" +
+			"var _ sync.Mutex\n\nfunc TestK(t *testing.T) {\n" + tt.body + "\n}\n"
+		names = append(names, tt.name)
+		want[tt.name] = tt.want
+	}
+	if got := agreeOn(t, names, texts, true); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 // TestReflectionIsEqual: what reflection keeps for all goroutines does not change how objects are

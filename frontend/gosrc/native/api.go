@@ -50,6 +50,7 @@ const (
 	OpClock        // reads the clock
 	OpCount        // runtime.NumGoroutine
 	OpNet          // of a connection or a listener of the loopback
+	OpTest         // a test ends, or a goroutine that logs looks whether it has
 	numOps
 )
 

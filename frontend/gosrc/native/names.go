@@ -43,8 +43,9 @@ func (m *names) of(test string) {
 	}
 }
 
-// needed returns the flags of commands that the test needs. How many goroutines there are is a
-// location only then, sockets are real, and timers of initializers with channels go off.
+// needed returns the flags of commands that the test needs. How many goroutines there are and
+// whether a test has ended are locations only then, sockets are real, and timers of initializers
+// with channels go off.
 func (m *names) needed() uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +57,7 @@ func (m *names) needs(why string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	flag := map[string]uint32{countsText: cmdCounts, socketsText: cmdSockets,
-		timersText: cmdTimers}[why]
+		timersText: cmdTimers, logsText: cmdLogs}[why]
 	known := m.need&flag != 0
 	m.need |= flag
 	return flag != 0 && !known
@@ -184,8 +185,8 @@ func (b *Binary) LocName(l system.Loc) string {
 }
 
 var locKinds = []string{"state", "head", "tail", "closing", "slot", "receivers", "senders",
-	"meeting", "existence", "clock", "alarm", "adds", "doing", "bubble", "count", "share",
-	"shares", "share"}
+	"meeting", "existence", "clock", "alarm", "adds", "doing", "bubble", "count",
+	"end of the test", "share", "shares", "share"}
 
 func (b *Binary) objectName(creator int32, seq uint32, offset uint64) string {
 	if creator < 0 {

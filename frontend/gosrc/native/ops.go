@@ -7,7 +7,8 @@ var opNames = [...]string{"", "starts", "go", "send", "receive", "select", "clos
 	"Cond.Broadcast", "atomic load", "atomic store", "atomic update", "Map or Pool", "Sleep",
 	"timer",
 	"timer", "Gosched", "bubble", "outside",
-	"reads the clock", "NumGoroutine", "network"}
+	"reads the clock", "NumGoroutine", "network",
+	"end of the test"}
 
 // String returns the name of the operation.
 func (o Op) String() string {

@@ -298,15 +298,17 @@ const (
 	cmdBubbles
 	cmdTimers
 	cmdWatchWrites
+	cmdLogs
 )
 
 // countsText is why an execution ends in which the test counts goroutines for the first time,
 // socketsText of one that leaves the loopback, timersText of one that uses a timer of an
-// initializer.
+// initializer, logsText of one in which another goroutine logs than that of the test.
 const (
 	countsText  = "it counts goroutines"
 	socketsText = "it needs real sockets"
 	timersText  = "it uses a timer of an initializer"
+	logsText    = "several goroutines log"
 )
 
 // watch asks for the stack of an access. Others of the same epoch may read what it has written.
@@ -626,7 +628,7 @@ func words(r []uint32) []uint64 {
 const (
 	locMet    = 7
 	locExists = 8
-	locEntry  = 15
+	locEntry  = 16
 )
 
 // list notes a list of accesses.

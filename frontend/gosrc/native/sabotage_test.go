@@ -110,6 +110,8 @@ var faults = []struct{ name, file, old, new string }{
 	},
 	{"timers of initializers never fire", "clocks", "		if h.left >= 0 {",
 		"		if h.left >= 0 && !FAULT {"},
+	{"the end of a test is no step", "sched", "	case !cporLogs && ends:",
+		"	case ends && (FAULT || !cporLogs):"},
 	{"everybody may wait forever", "tell", "	if t.daemon {", "	if t.daemon || FAULT {"},
 	{
 		"maps begin anywhere",
@@ -553,6 +555,12 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestLog(t *testing.T) {
+	c := make(chan int)
+	t.Run("a", func(t *testing.T) { go func() { t.Log(); close(c) }() })
+	<-c
+}
+
 func TestReads(t *testing.T) {
 	both(func() { time.Sleep(time.Second) }, func() { time.Now() })
 }
@@ -698,6 +706,7 @@ var healthy = []string{
 	"TestObjects: pass, 2 executions",
 	"TestParts: pass, 1 executions",
 	"TestCount: pass, 3 executions",
+	"TestLog: pass, 2 executions",
 	"TestReads: pass, 2 executions",
 	"TestBubble: pass, 1 executions",
 	"TestInitial: pass, 1 executions",
