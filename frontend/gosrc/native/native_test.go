@@ -965,6 +965,50 @@ func TestExpected(t *testing.T) {
 	}
 }
 
+// TestCopiedLocks: an execution in which nothing orders the copy of a lock and its use is given up,
+// whichever comes first, and one in which a lock is overwritten has a race.
+func TestCopiedLocks(t *testing.T) {
+	needLong(t)
+	const head = "package a\n\nimport (\n\"sync\"\n\"testing\"\n)\n\n" +
+		"func beside(f, g func()) {\nc := make(chan int)\ngo func() { f(); close(c) }()\ng()\n<-c\n}\n"
+	text, want := head, map[string]string{}
+	for _, tt := range []struct{ name, use, copy, want string }{
+		{"Mutex", "x.Lock(); x.Unlock()", "y := *x; y.Lock()", "copied"},
+		{"TryMutex", "x.TryLock()", "y := *x; y.TryLock()", "copied"},
+		{"RWMutex", "x.RLock(); x.RUnlock()", "y := *x; y.RLock()", "copied"},
+		{"RWMutex", "x.Lock(); x.Unlock()", "y := *x; y.RLock()", "copied"},
+		{"RWMutex", "x.TryRLock()", "y := *x; y.RLock()", "copied"},
+		{"WaitGroup", "x.Add(1); x.Done()", "y := *x; y.Wait()", "copied"},
+		{"Mutex", "x.Lock(); x.Unlock()", "*x = sync.Mutex{}", "data race"},
+		{"RWMutex", "x.RLock()", "*x = sync.RWMutex{}", "data race"},
+	} {
+		for i, order := range []string{
+			"func() { " + tt.use + " }, func() { " + tt.copy + " }",
+			"func() { " + tt.copy + " }, func() { " + tt.use + " }",
+		} {
+			name := fmt.Sprintf("Test%d%c", len(want), "AB"[i])
+			text += fmt.Sprintf("\nfunc %s(t *testing.T) { x := new(sync.%s); beside(%s) }\n", name,
+				strings.TrimPrefix(tt.name, "Try"), order)
+			want[name] = tt.want
+		}
+	}
+	b := build(t, native.BuildOptions{
+		Package: ".", Dir: module(t, "1.25", map[string]string{"a_test.go": text})})
+	for name, message := range want {
+		p := start(t, b, name, native.Auto)
+		for seed := range uint64(10) {
+			x, err := p.Run(t.Context(), nil, native.Policy{Kind: native.Random, Seed: seed})
+			got := fmt.Sprint(err)
+			if err == nil && x.Failure != nil {
+				got = x.Failure.Message
+			}
+			if !strings.Contains(got, message) {
+				t.Errorf("%s: %s, want %s", name, got, message)
+			}
+		}
+	}
+}
+
 // TestEnds: how executions end, in every mode.
 func TestEnds(t *testing.T) {
 	needLong(t)
