@@ -168,7 +168,9 @@ func (w *worker) evaluate(roots []int32, first int, cut bool) (alts []alternativ
 
 // evaluatePast is evaluate without the steps that neither the thread's last event depends on nor
 // what the thread reads then: by L2 it does the same. ok is false if some of them matter, or
-// perhaps do.
+// perhaps do. What may block does not if others read what it then writes, either: an alarm may go
+// off if none is due before it, and shows that it depends on those that are set later only by
+// writing the clock, which they read.
 func (w *worker) evaluatePast(roots []int32, first int, cut bool) (alts []alternative,
 	touched []system.Access, shape system.Shape, ok bool) {
 	w.rest.w, w.rest.roots, w.rest.limit = w, roots, w.path.len()
@@ -203,6 +205,11 @@ func (w *worker) evaluatePast(roots []int32, first int, cut bool) (alts []altern
 		if w.recs[k].op != 0 || g >= first && !w.before(g, prior) {
 			return nil, nil, 0, false // hard.models, elsewhere
 		}
+	}
+	if shape&system.MayBlock != 0 && slices.ContainsFunc(touched, func(a system.Access) bool {
+		return a.Write && w.rest.readSince(a.Loc, first, prior)
+	}) {
+		return nil, nil, 0, false
 	}
 	return alts, touched, shape, ok
 }
@@ -308,6 +315,17 @@ func (r *rest) written(l system.Loc) int32 {
 		}
 	}
 	return -1
+}
+
+// readSince tells whether an event from first on that does not happen before another one has
+// accessed a location.
+func (r *rest) readSince(l system.Loc, first, prior int) bool {
+	for k := r.w.headOf(l); k >= 0 && int(r.w.recs[k].event) >= first; k = r.w.recs[k].prev {
+		if g := int(r.w.recs[k].event); r.has(g) && !r.w.before(g, prior) {
+			return true
+		}
+	}
+	return false
 }
 
 // without continues, for each location, without the last event that wrote what the thread

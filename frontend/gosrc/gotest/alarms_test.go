@@ -50,6 +50,9 @@ func timed(name string, r *rand.Rand) string {
 		}
 		b.WriteString("\t}()\n")
 	}
+	if r.IntN(4) == 0 {
+		line("time.Sleep(%s)", d())
+	}
 	b.WriteString("\twg.Wait()\n}\n")
 	return b.String()
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // six runs f in six goroutines, and waits for them.
@@ -199,11 +200,22 @@ func TestPlain(t *testing.T) { // read without an atomic operation
 	_ = n
 	<-done
 }
+
+func TestSleeps(t *testing.T) {
+	var wg sync.WaitGroup
+	for i := range 2 {
+		wg.Add(1)
+		go func() { time.Sleep(time.Duration(i+1) * time.Millisecond); wg.Done() }()
+	}
+	time.Sleep(time.Millisecond)
+	wg.Wait()
+}
 `
 
 // TestCounting: atomic additions whose sum nobody looks at commute, and so do stores of one number,
 // and a send and a receive on a channel that is neither empty nor full. Goroutines that are waited
-// for have one order, whether by a WaitGroup or by channels of their own.
+// for have one order, whether by a WaitGroup or by channels of their own. Alarms that are due at
+// the same time have every order.
 func TestCounting(t *testing.T) {
 	c := load(t, counting)
 	for _, x := range []struct {
@@ -223,6 +235,7 @@ func TestCounting(t *testing.T) {
 		{"TestJoin", 1, ""},
 		{"TestResults", 24, ""},
 		{"TestPipe", 1, ""},
+		{"TestSleeps", 22, ""},
 		{"TestNil", 0, Panic},
 		{"TestRaceByOrder", 0, Race},
 		{"TestSetRace", 0, Race},
