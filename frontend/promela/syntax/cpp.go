@@ -32,7 +32,9 @@ type preprocessor struct {
 	macros map[string]*macro
 	out    []Token
 	depth  int
+	full   bool // more than maxTokens was found
 	files  []*source.File
+	spare  [][]Token // buffers for bodies of macros
 }
 
 // frame is one nested #if.
@@ -57,7 +59,7 @@ func (p *preprocessor) file(f *source.File) {
 	var line []Token // tokens of live lines that wait for expansion
 	t := s.next()
 	flush := func() {
-		p.expandAll(line)
+		p.out = p.expand(p.out, line, nil)
 		line = line[:0]
 	}
 	for t.Kind != EOF {
@@ -283,19 +285,25 @@ func (p *preprocessor) define(name Token, rest []Token) {
 	p.macros[m.name] = m
 }
 
-// expandAll appends tokens with all macros expanded.
-func (p *preprocessor) expandAll(in []Token) {
-	p.out = append(p.out, p.expand(in, nil)...)
+// buffer returns an empty slice, with room if one was given back to spare.
+func (p *preprocessor) buffer() []Token {
+	n := len(p.spare) - 1
+	if n < 0 {
+		return nil
+	}
+	b := p.spare[n]
+	p.spare = p.spare[:n]
+	return b[:0]
 }
 
-// expand returns tokens with all macros expanded, except those being expanded.
-func (p *preprocessor) expand(in []Token, active []string) []Token {
-	var out []Token
-	var held *Token // is in the place of the next one
+// expand appends tokens with all macros expanded, except those being expanded.
+func (p *preprocessor) expand(out, in []Token, active []string) []Token {
+	var held Token // is in the place of the next one
+	holds := false
 	for i := 0; i < len(in); i++ {
 		t := in[i]
-		if held != nil {
-			t, held = *held, nil
+		if holds {
+			t, holds = held, false
 		}
 		m := p.macros[t.Text]
 		if t.Kind == Ident && m == nil && t.Text == "__LINE__" {
@@ -308,7 +316,7 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 		if t.Kind == Ident && m == nil && t.Text == "__FILE__" {
 			t.Kind, t.Text = String, strconv.Quote(t.Pos.File.Name)
 		}
-		if t.Kind != Ident || m == nil || t.noMacro || len(p.out)+len(out) > maxTokens {
+		if t.Kind != Ident || m == nil || t.noMacro || p.full {
 			out = append(out, t)
 			continue
 		}
@@ -329,10 +337,9 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 				out = append(out, t)
 				continue
 			}
-			depth := 0
-			var arg []Token
+			depth, arg := 0, j+1 // where an argument begins
 			for ; j < len(in); j++ {
-				x := in[j]
+				x := &in[j]
 				if x.is("(") {
 					if depth++; depth == 1 {
 						continue
@@ -344,19 +351,16 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 					}
 				}
 				if x.is(",") && depth == 1 && !(m.more && len(args) == len(m.params)-1) {
-					args = append(args, arg)
-					arg = nil
-					continue
+					args = append(args, in[arg:j:j])
+					arg = j + 1
 				}
-				x.Newline = false
-				arg = append(arg, x)
 			}
 			if j >= len(in) {
 				p.fail(t, "the arguments of macro %s want a )", m.name)
 				out = append(out, t)
 				continue
 			}
-			args = append(args, arg)
+			args = append(args, in[arg:j:j])
 			if len(m.params) == 0 && len(args) == 1 && len(args[0]) == 0 {
 				args = nil
 			}
@@ -374,10 +378,16 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 				func(x Token) bool { return x.Newline }) {
 				in[j+1].Newline = true // as the C preprocessor writes it
 			}
+			for k := i + 1; k < j; k++ {
+				in[k].Newline = false
+			}
 			i = j
 		}
-		body := p.substitute(m, args, t, active)
-		body = p.expand(body, append(active[:len(active):len(active)], m.name))
+		start := len(out)
+		text := p.substitute(p.buffer(), m, args, t, active)
+		out = p.expand(out, text, append(active[:len(active):len(active)], m.name))
+		p.spare = append(p.spare, text)
+		body := out[start:]
 		here := &use{text: written, tokens: len(body)}
 		for k := range body {
 			body[k].Pos = t.Pos
@@ -397,14 +407,13 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 			// The rest of the body may take its arguments from the text after it.
 			if n := p.macros[body[last].Text]; n != nil && n.fn && body[last].Kind == Ident &&
 				!body[last].noMacro {
-				held, body = &body[last], body[:last]
+				held, holds, out = body[last], true, out[:start+last]
 				i--
 			}
 		}
-		out = append(out, body...)
-		if len(p.out)+len(out) > maxTokens {
+		if len(out) > maxTokens && !p.full {
+			p.full = true
 			p.fail(t, "the model is too large when its macros are expanded")
-			return nil
 		}
 	}
 	return out
@@ -422,9 +431,9 @@ func joined(in []Token) string {
 	return b.String()
 }
 
-// substitute returns the body of a macro with its arguments put in.
-func (p *preprocessor) substitute(m *macro, args [][]Token, at Token, active []string) []Token {
-	var out []Token
+// substitute appends the body of a macro with its arguments put in.
+func (p *preprocessor) substitute(out []Token, m *macro, args [][]Token, at Token,
+	active []string) []Token {
 	for i := 0; i < len(m.body); i++ {
 		t := m.body[i]
 		if m.fn && t.is("#") && i+1 < len(m.body) {
@@ -441,11 +450,10 @@ func (p *preprocessor) substitute(m *macro, args [][]Token, at Token, active []s
 			continue
 		}
 		if k := m.param(t); k >= 0 {
-			a := p.expand(args[k], active)
-			if len(a) > 0 {
-				a[0].Space = t.Space
+			start := len(out)
+			if out = p.expand(out, args[k], active); len(out) > start {
+				out[start].Space = t.Space
 			}
-			out = append(out, a...)
 			continue
 		}
 		out = append(out, t)
@@ -489,7 +497,7 @@ func (p *preprocessor) joined(m *macro, args [][]Token, i int, active []string) 
 		if len(right) == 0 {
 			return nil, i + 2
 		}
-		return append([]Token{t}, p.expand(right, active)...), i + 2
+		return p.expand([]Token{t}, right, active), i + 2
 	}
 	out := paste(m.value(t, args), right)
 	for i += 2; i+2 < len(m.body) && m.body[i+1].is("##"); i += 2 {
@@ -555,7 +563,7 @@ func (p *preprocessor) condition(at Token, line []Token) bool {
 		}
 		in = append(in, Token{Kind: Num, Text: v, Pos: t.Pos})
 	}
-	in = p.expand(in, nil)
+	in = p.expand(nil, in, nil)
 	e := &ifExpr{p: p, in: in, at: at}
 	v := e.choice()
 	if !e.bad && e.i < len(e.in) {

@@ -12,7 +12,7 @@ import (
 // process type, a claim, an inline or a typedef, outside parentheses, and after what can end a
 // statement. A semicolon or an arrow is ignored before a closing brace and before another one.
 func separated(in []Token) []Token {
-	var out []Token
+	out := make([]Token, 0, len(in)+len(in)/4)
 	names := map[string]bool{} // of types, process types and inlines, which end no statement
 	braces, parens := 0, 0
 	body, inBody := false, false

@@ -92,8 +92,8 @@ type Token struct {
 	Space   bool // white space or a comment is before it
 	noMacro bool // it came from the expansion of a macro of this name
 	given   bool // it came from the argument of an inline
-	param   Pos  // and there the parameter stands that it was put in for
 	implied bool // a semicolon that is the end of a line
+	param   Pos  // where the parameter stands that it was put in for, if given
 	Text    string
 	Pos     Pos
 	use     *use // the innermost one that it came from; nil if it is in the text
