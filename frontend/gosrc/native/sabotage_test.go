@@ -617,6 +617,11 @@ func TestForked(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestForkedInitial(t *testing.T) {
+	os.Setenv("CPOR_FORKED_INITIAL", "1")
+	<-initial
+}
 `
 
 // results explores the victims and says what came out, a line for each.
@@ -712,6 +717,7 @@ var healthy = []string{
 	"TestInitial: pass, 1 executions",
 	"TestReuse: pass, 1 executions",
 	"TestForked: pass, 6 executions",
+	"TestForkedInitial: pass, 1 executions",
 }
 
 // TestSabotage: the results of the victims are what they must be, and each fault changes one. The
