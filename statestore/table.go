@@ -98,9 +98,10 @@ const (
 	// farLines is the distance from its line at which no entry is put: the slab
 	// has to grow, or, without memory, the table is full. So searches stay short.
 	farLines = 16
-	// hugeSlots is the size from which a slab should be in huge pages. With a look-up in
-	// each of many small ones the processor spends more time on finding pages than lines.
-	hugeSlots = 128
+	// hugeSlots is the size from which a table's slabs should be in huge pages. With a look-up in
+	// each of many small ones the processor spends more time on finding pages than lines. To make a
+	// huge page of small ones takes about a millisecond.
+	hugeSlots = 1 << 17
 	// patience is how often a worker lets others run before it takes over a
 	// slab's growth, besides the time that the slab's size justifies.
 	patience = 64
@@ -201,15 +202,18 @@ func (t *table) touch(shard, e uint64) {
 func (t *table) archive(a *archive) {
 	t.shards.archive(a)
 	for i := range t.dir {
-		if s := t.dir[i].Load(); a.reading() && s != nil && len(s.slots) >= hugeSlots {
+		if s := t.dir[i].Load(); a.reading() && s != nil && t.wantsHuge(s) {
 			t.advise(unsafe.Pointer(&s.slots[0]))
 		}
 	}
 }
 
+// wantsHuge reports whether a slab should be in huge pages, if the others are as large.
+func (t *table) wantsHuge(s *slab[uint64]) bool { return len(s.slots)*len(t.dir) >= hugeSlots }
+
 // fill is the table's [shards.fill]. In each line of ns the kept entries come first, as in s.
 func (t *table) fill(s, ns *slab[uint64]) (n int64) {
-	if len(ns.slots) >= hugeSlots {
+	if t.wantsHuge(ns) {
 		t.advise(unsafe.Pointer(&ns.slots[0]))
 	}
 	frozen := t.low + 1
