@@ -141,8 +141,8 @@ func (y *samples) enlarge(number int) *view {
 	old := y.view.Load()
 	v := &view{n: y.n, words: old.words, index: old.index}
 	if number*y.n > len(v.words) {
-		v.words = slices.Grow(v.words, number*y.n-len(v.words))
-		v.words = v.words[:cap(v.words)]
+		v.words = make([]uint64, min(max(2*number, 16), max(number, y.most))*y.n)
+		copy(v.words, old.words)
 	}
 	if 2*number > len(v.index) {
 		v.index = make([]atomic.Uint64, 2*len(v.index))

@@ -361,9 +361,9 @@ func candidates(vary []int, crossing []float64, total int) (at []int, price []fl
 // valueCounter counts the different values that the bits between two places have among examples.
 type valueCounter struct {
 	at []int // the places
-	// sums[e][i] is a hash of the bits of example e before place i such that
-	// the difference of two is a hash of the bits between.
-	sums [][]uint64
+	// sums[e*len(at)+i] is a hash of the bits of example e before place i such that
+	// the difference of two of e is a hash of the bits between.
+	sums []uint64
 	// changed[e] are the places i such that the bits from there to the next place are not those of
 	// the example from which e was reached; all if there is none.
 	changed []uint64
@@ -387,26 +387,38 @@ func inTurn(tasks int, do func(task int)) {
 
 func newValueCounter(at []int, examples [][]uint64, parent func(i int) int,
 	all func(tasks int, do func(task int))) *valueCounter {
-	v := &valueCounter{at: at, sums: make([][]uint64, len(examples)),
+	v := &valueCounter{at: at, sums: make([]uint64, len(at)*len(examples)),
 		changed: make([]uint64, len(examples)), changing: make([][]int32, len(at))}
-	rows := make([]uint64, len(at)*len(examples))
+	rowOf := func(e int) []uint64 { return v.sums[e*len(at):][:len(at)] }
 	const together = 64 // examples in a task
 	all((len(examples)+together-1)/together, func(task int) {
 		for e := task * together; e < min((task+1)*together, len(examples)); e++ {
-			row := rows[e*len(at):][:len(at)]
+			row := rowOf(e)
 			for i := range len(at) - 1 {
 				row[i+1] = row[i] + hashBits(examples[e], i+1, at[i], at[i+1])
 			}
-			v.sums[e] = row
 		}
 	})
-	for e, row := range v.sums {
-		p := parent(e)
+	n := make([]int, len(at)) // in changing
+	for e := range examples {
+		row, before := rowOf(e), []uint64(nil)
+		if p := parent(e); p >= 0 {
+			before = rowOf(p)
+		}
 		for i := range len(at) - 1 {
-			if p < 0 || row[i+1]-row[i] != v.sums[p][i+1]-v.sums[p][i] {
+			if before == nil || row[i+1]-row[i] != before[i+1]-before[i] {
 				v.changed[e] |= 1 << i
-				v.changing[i] = append(v.changing[i], int32(e))
+				n[i]++
 			}
+		}
+	}
+	for i := range v.changing {
+		v.changing[i] = make([]int32, 0, n[i])
+	}
+	for e, c := range v.changed {
+		for ; c != 0; c &= c - 1 {
+			i := bits.TrailingZeros64(c)
+			v.changing[i] = append(v.changing[i], int32(e))
 		}
 	}
 	size := 1
@@ -463,21 +475,26 @@ func (v *valueCounter) distinct(c *counterScratch, i, j int, limit float64) floa
 		d := float64(v.at[j] - v.at[i])
 		return d * d
 	}
-	clear(c.set)
-	mask := uint64(len(c.set) - 1)
+	most := len(c.list) // in the set
+	if limit < float64(most) {
+		most = int(limit) + 1
+	}
+	set := c.set[:min(2<<bits.Len(uint(most)), len(c.set))]
+	clear(set)
+	mask := uint64(len(set) - 1)
 	n := 0
 	for _, e := range c.list {
-		row := v.sums[e]
+		row := v.sums[int(e)*len(v.at):][:len(v.at)]
 		h := hashNode(row[j] - row[i])
 		if h == 0 {
 			h = 1
 		}
 		k := h & mask
-		for c.set[k] != 0 && c.set[k] != h {
+		for set[k] != 0 && set[k] != h {
 			k = (k + 1) & mask
 		}
-		if c.set[k] == 0 {
-			c.set[k] = h
+		if set[k] == 0 {
+			set[k] = h
 			if n++; float64(n) > limit {
 				break
 			}
