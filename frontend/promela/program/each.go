@@ -2,11 +2,14 @@ package program
 
 // Each calls f for an expression and all its parts.
 func Each(x Expr, f func(Expr)) {
-	if x == nil {
-		return
+	var visit func(Expr) // one for all parts: most of the parts have none
+	visit = func(x Expr) {
+		if x != nil {
+			f(x)
+			x.each(visit)
+		}
 	}
-	f(x)
-	x.each(func(x Expr) { Each(x, f) })
+	visit(x)
 }
 
 // Runs counts the processes that an expression starts.
