@@ -455,11 +455,12 @@ func (w *worker) removed(roots []int32, j int) bool {
 
 // lastWrite returns the record of the last remaining write to a location; -1 if there is none.
 // Writes after a root that touches the location happen after that root, so the search begins
-// before the first of these, instead of at the end of the execution.
+// before the first of these, instead of at the end of the execution. Operations like the root's do
+// not.
 func (w *worker) lastWrite(roots []int32, l system.Loc) int32 {
 	r := w.headOf(l)
 	for _, f := range roots {
-		if k := w.recordOf(f, l); k >= 0 && k <= r {
+		if k := w.recordOf(f, l); k >= 0 && k <= r && w.recs[k].op == 0 {
 			r = w.recs[k].prev
 		}
 	}
