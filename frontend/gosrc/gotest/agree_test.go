@@ -98,11 +98,12 @@ func agreeOnSome(t *testing.T, names []string, texts map[string]string, together
 	writeModule(t, write)
 	// One binary has many of them. Programs that look whether somebody waits are apart, because
 	// then that matters in the whole binary. So is one with initializers: what they start is a
-	// goroutine of every test.
+	// goroutine of every test. And where one program counts goroutines, each that begins or ends
+	// is a step on the interpreter.
 	packageClause := regexp.MustCompile(`(?m)^package \w+`)
 	polling := regexp.MustCompile(
 		`(?m)^\s*default:|x/sync/(errgroup|semaphore)|SelectCase|Try(Send|Recv)\(`)
-	starts := regexp.MustCompile(`(?m)^func init\(`)
+	starts := regexp.MustCompile(`(?m)^func init\(|runtime\.NumGoroutine`)
 	imports, tests, binaryOf := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, name := range names {
 		pkg := packages[name]
