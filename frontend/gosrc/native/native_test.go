@@ -979,6 +979,7 @@ func TestCopiedLocks(t *testing.T) {
 		{"RWMutex", "x.Lock(); x.Unlock()", "y := *x; y.RLock()", "copied"},
 		{"RWMutex", "x.TryRLock()", "y := *x; y.RLock()", "copied"},
 		{"WaitGroup", "x.Add(1); x.Done()", "y := *x; y.Wait()", "copied"},
+		{"Once", "x.Do(func() {})", "y := *x; y.Do(func() {})", "copied"},
 		{"Mutex", "x.Lock(); x.Unlock()", "*x = sync.Mutex{}", "data race"},
 		{"RWMutex", "x.RLock()", "*x = sync.RWMutex{}", "data race"},
 	} {
