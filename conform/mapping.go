@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"cpor/system"
 )
@@ -89,15 +88,13 @@ type Pattern struct {
 	parts  []string // between the names
 }
 
-var hole = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-})
+var hole = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // ParsePattern reads a pattern.
 func ParsePattern(s string) (*Pattern, error) {
 	p := &Pattern{Source: s}
 	re, last := "^", 0
-	for _, m := range hole().FindAllStringSubmatchIndex(s, -1) {
+	for _, m := range hole.FindAllStringSubmatchIndex(s, -1) {
 		p.parts = append(p.parts, s[last:m[0]])
 		p.names = append(p.names, s[m[2]:m[3]])
 		re += regexp.QuoteMeta(s[last:m[0]]) + `(\S*?)`

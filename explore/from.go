@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"cpor/engine"
 	"cpor/frontend"
@@ -128,15 +127,13 @@ func (x *Explorer) predicate(text string) (*predicate, error) {
 }
 
 // place is a place in front of a message, and the lines behind it show the source.
-var place = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\S+:\d+:\d+: `)
-})
+var place = regexp.MustCompile(`^\S+:\d+:\d+: `)
 
 // inWords returns the first message of an error about a predicate, whose place is in a
 // line that the user has not written.
 func inWords(err error) string {
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return place().ReplaceAllString(first, "")
+	return place.ReplaceAllString(first, "")
 }
 
 // predicate is a state formula over the propositions of a system.

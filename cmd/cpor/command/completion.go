@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"cpor/engine"
 	"cpor/internal/cliflag"
@@ -149,7 +148,7 @@ func completions(e *env, words []string) []string {
 	case "completion":
 		return begin(shellNames(), "")
 	case "bench":
-		return begin(listed(e, c, tableLine()), "")
+		return begin(listed(e, c, tableLine), "")
 	}
 	return nil
 }
@@ -179,16 +178,12 @@ func flagValues(name string) []string {
 }
 
 var (
-	flagLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^  -([A-Za-z][A-Za-z0-9-]*)`)
-	})
-	tableLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^  ([a-z][a-z0-9]+) {2,}`)
-	})
+	flagLine  = regexp.MustCompile(`(?m)^  -([A-Za-z][A-Za-z0-9-]*)`)
+	tableLine = regexp.MustCompile(`(?m)^  ([a-z][a-z0-9]+) {2,}`)
 )
 
 // flagNames returns a command's flags, as its help has them.
-func flagNames(e *env, c *command) []string { return listed(e, c, flagLine()) }
+func flagNames(e *env, c *command) []string { return listed(e, c, flagLine) }
 
 // listed returns what is at the beginning of lines of a command's help.
 func listed(e *env, c *command, line *regexp.Regexp) []string {

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"cpor/internal/cliflag"
@@ -101,7 +100,7 @@ func (p *manPage) text(lines ...string) {
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
-	for sentence := range strings.SplitSeq(manSentence().ReplaceAllString(strings.Join(lines, " "),
+	for sentence := range strings.SplitSeq(manSentence.ReplaceAllString(strings.Join(lines, " "),
 		"$1\n"), "\n") {
 		for l := range strings.SplitSeq(layout.Wrap(sentence, 20), "\n") {
 			fmt.Fprintln(p.w, roff(strings.TrimSpace(l)))
@@ -110,15 +109,10 @@ func (p *manPage) text(lines ...string) {
 }
 
 var (
-	manSentence = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`([.!?]\)?"?) +`)
-	})
-	manFlag = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^  -(\S+)(?: (\S.*?))?(?:  +(.*))?$`)
-	})
-	manWord = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^  (\S+) {2,}(.*)$|^  (\S{10,}) (.*)$`)
-	})
+	manSentence = regexp.MustCompile(`([.!?]\)?"?) +`)
+
+	manFlag = regexp.MustCompile(`^  -(\S+)(?: (\S.*?))?(?:  +(.*))?$`)
+	manWord = regexp.MustCompile(`^  (\S+) {2,}(.*)$|^  (\S{10,}) (.*)$`)
 )
 
 // help writes the help of a command.
@@ -133,9 +127,7 @@ func (p *manPage) help(text string) {
 			filled = false
 			continue
 		}
-		isList := func(l string) bool {
-			return manFlag().MatchString(l) || manWord().MatchString(l)
-		}
+		isList := func(l string) bool { return manFlag.MatchString(l) || manWord.MatchString(l) }
 		isText := !strings.HasPrefix(head, "  ") && !strings.HasPrefix(head, "\t")
 		if filled && isText {
 			p.macro("Pp", "")
@@ -179,14 +171,14 @@ func (p *manPage) list(lines []string) {
 		}
 	}
 	for _, l := range lines {
-		if m := manFlag().FindStringSubmatch(l); m != nil {
+		if m := manFlag.FindStringSubmatch(l); m != nil {
 			flag := "Fl " + roff(m[1])
 			if m[2] != "" {
 				flag += " Ar " + roff(m[2])
 			}
 			item(flag)
 			l = m[3]
-		} else if m := manWord().FindStringSubmatch(l); m != nil {
+		} else if m := manWord.FindStringSubmatch(l); m != nil {
 			item("Cm " + roff(m[1]+m[3]))
 			l = m[2] + m[4]
 		}

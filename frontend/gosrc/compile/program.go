@@ -346,15 +346,13 @@ func (p *Program) Text(s uint64) string { return p.Strings.Name(uint32(s)) }
 func (p *Program) String(s string) uint64 { return uint64(p.Strings.Number(s)) }
 
 // paths are the elements of paths of packages but for the last one.
-var paths = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[^\s()*\[\],/]+/`)
-})
+var paths = regexp.MustCompile(`[^\s()*\[\],/]+/`)
 
 // funcName returns the name of a function as it appears in stacks: pkg.F, pkg.(*T).M,
 // pkg.F.func1.
 func funcName(f *ssa.Function) string {
 	// Only the last elements of package paths are kept.
-	s := paths().ReplaceAllString(f.RelString(nil), "")
+	s := paths.ReplaceAllString(f.RelString(nil), "")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "$bound", ""), "$", ".func")
 }
 

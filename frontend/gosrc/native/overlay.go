@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"cpor/frontend/gosrc/std"
 )
@@ -311,13 +310,9 @@ func funcName(d *ast.FuncDecl) string {
 	return ""
 }
 
-var pointerFunc = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(//go:linkname \w+ sync/atomic\.)(\w+)`)
-})
+var pointerFunc = regexp.MustCompile(`(?m)^(//go:linkname \w+ sync/atomic\.)(\w+)`)
 
-var asmFunc = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^TEXT ·(\w+)\(SB\)`)
-})
+var asmFunc = regexp.MustCompile(`(?m)^TEXT ·(\w+)\(SB\)`)
 
 // atomics gives the functions of sync/atomic, which are written in assembly, a point each: the
 // assembly gets other names, and the functions call it.
@@ -328,10 +323,10 @@ func atomics(src string, files map[string][]byte) error {
 		return &Unsupported{"this version of Go has no sync/atomic/asm.s"}
 	}
 	names := map[string]bool{}
-	for _, m := range asmFunc().FindAllSubmatch(asm, -1) {
+	for _, m := range asmFunc.FindAllSubmatch(asm, -1) {
 		names[string(m[1])] = true
 	}
-	asm = asmFunc().ReplaceAll(asm, []byte("TEXT ·cpor${1}(SB)"))
+	asm = asmFunc.ReplaceAll(asm, []byte("TEXT ·cpor${1}(SB)"))
 	asm = bytes.Replace(asm, []byte("//go:build !race"), nil, 1)
 	files[dir+"asm.s"] = asm
 	// Those of pointers stand in package runtime, because of write barriers.
@@ -340,10 +335,10 @@ func atomics(src string, files map[string][]byte) error {
 	if err != nil {
 		return &Unsupported{"this version of Go has no " + pointers}
 	}
-	for _, m := range pointerFunc().FindAllSubmatch(text, -1) {
+	for _, m := range pointerFunc.FindAllSubmatch(text, -1) {
 		names[string(m[2])] = true
 	}
-	files[pointers] = pointerFunc().ReplaceAll(text, []byte("${1}cpor${2}"))
+	files[pointers] = pointerFunc.ReplaceAll(text, []byte("${1}cpor${2}"))
 	for _, name := range []string{"doc.go", "doc_64.go", "doc_32.go"} {
 		text, err := os.ReadFile(filepath.Join(src, "sync", "atomic", name))
 		if errors.Is(err, os.ErrNotExist) && name != "doc.go" {

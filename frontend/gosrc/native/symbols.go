@@ -120,10 +120,8 @@ func packageOf(symbol string) string {
 
 // bare are packages with assembly that every program has. It writes nothing of the program's memory
 // that is not reported.
-var bare = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(runtime|internal/(abi|cpu|bytealg|chacha8rand|runtime)|reflect|` +
-		`internal/reflectlite|sync/atomic|syscall|math|os/signal)(/|$)`)
-})
+var bare = regexp.MustCompile(`^(runtime|internal/(abi|cpu|bytealg|chacha8rand|runtime)|reflect|` +
+	`internal/reflectlite|sync/atomic|syscall|math|os/signal)(/|$)`)
 
 // writesUnseen tells whether the program has functions that may write to its memory without saying
 // so: functions in assembly, and system calls of its own. What only the main package of tests needs
@@ -137,7 +135,7 @@ func writesUnseen(deps []dependency) bool {
 	unseen = func(path string) bool {
 		d := byPath[path]
 		delete(byPath, path) // it is known
-		return d.assembly && !(d.standard && bare().MatchString(path)) ||
+		return d.assembly && !(d.standard && bare.MatchString(path)) ||
 			!d.standard && slices.Contains(d.imports, "syscall") ||
 			slices.ContainsFunc(d.imports, unseen)
 	}

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/human"
@@ -193,7 +192,7 @@ const (
 func fold(events []trace.Event) []trace.Event {
 	keys := make([]string, len(events))
 	for i, e := range events {
-		keys[i] = fmt.Sprint(e.Step.Thread, e.Pos, numbers().ReplaceAllString(e.Text, "0"))
+		keys[i] = fmt.Sprint(e.Step.Thread, e.Pos, numbers.ReplaceAllString(e.Text, "0"))
 		for _, a := range e.Accesses {
 			keys[i] += fmt.Sprint(" ", a.Loc, a.Write)
 		}
@@ -231,9 +230,7 @@ func fold(events []trace.Event) []trace.Event {
 }
 
 // numbers are what repetitions may differ in.
-var numbers = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[0-9]+`)
-})
+var numbers = regexp.MustCompile(`[0-9]+`)
 
 // longName is the length at which names of goroutines are cut off in tables.
 const longName = 24

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"cpor/engine"
@@ -223,9 +222,7 @@ func (k *passes) store(key string, pass *keptPass) {
 
 // written matches the names of files that store writes: the user may have chosen a folder that
 // has others.
-var written = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([0-9a-f]{64}\.json|new-[0-9]+)$`)
-})
+var written = regexp.MustCompile(`^([0-9a-f]{64}\.json|new-[0-9]+)$`)
 
 // trim removes old passes, once a day.
 func (k *passes) trim() {
@@ -239,7 +236,7 @@ func (k *passes) trim() {
 	files, _ := os.ReadDir(k.dir) // an error only means that old ones stay
 	for _, f := range files {
 		info, err := f.Info()
-		if err == nil && written().MatchString(f.Name()) && time.Since(info.ModTime()) > keptFor {
+		if err == nil && written.MatchString(f.Name()) && time.Since(info.ModTime()) > keptFor {
 			_ = os.Remove(filepath.Join(k.dir, f.Name()))
 		}
 	}

@@ -85,12 +85,12 @@ func (s *session) noteOpen(o outcome) {
 	switch o.verdict {
 	case unfinished, unexplored:
 		s.found.Note(fmt.Sprintf("%s: %s of %s: %s", o.verdict, o.test, o.pkg,
-			lines().ReplaceAllString(strings.TrimSpace(o.summary), " ")))
+			lines.ReplaceAllString(strings.TrimSpace(o.summary), " ")))
 	case timing:
 		f := o.result.Slow
 		s.found.Add(sarif.Finding{Rule: "timing", Warning: true, At: place(f.Slept.Pos),
 			Message: "the test sleeps where it should synchronize: if that is not long enough, " +
-				lines().ReplaceAllString(Headline(f), " ")})
+				lines.ReplaceAllString(Headline(f), " ")})
 	}
 }
 

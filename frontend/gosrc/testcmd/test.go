@@ -9,7 +9,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -423,7 +422,7 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		f := res.Slow
 		note := s.relative(fmt.Sprintf("the test sleeps at %s where it should synchronize: if "+
 			"that is not long enough, %s", trace.PosString(f.Slept.Pos),
-			lines().ReplaceAllString(Headline(f), " ")))
+			lines.ReplaceAllString(Headline(f), " ")))
 		if o.verdict != passed {
 			o.summary += "; " + note
 			break
@@ -439,8 +438,8 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		said := strings.TrimSpace(strings.TrimPrefix(res.Slow.Message, "panic: "))
 		o.summary += "; " +
 			s.relative(fmt.Sprintf("on a slow machine the test itself may %s %q (%s:%d): %s "+
-				"(-time any shows it)", does, lines().ReplaceAllString(said, " "),
-				res.Slow.Pos.File, res.Slow.Pos.Line, res.Slow.Note))
+				"(-time any shows it)", does, lines.ReplaceAllString(said, " "), res.Slow.Pos.File,
+				res.Slow.Pos.Line, res.Slow.Note))
 	}
 	o.subtests = subtests(o)
 	s.noteOpen(o)
@@ -479,7 +478,7 @@ func subtests(o outcome) (out []subtest) {
 		case o.verdict == timing:
 			sub.verdict = passed
 		case o.verdict == passed && t.Skipped && !t.Ended:
-			sub.verdict, sub.note = skipped, lines().ReplaceAllString(strings.TrimSpace(t.Why), " ")
+			sub.verdict, sub.note = skipped, lines.ReplaceAllString(strings.TrimSpace(t.Why), " ")
 		}
 		out = append(out, sub)
 	}
@@ -555,9 +554,7 @@ func (s *session) table() trace.TableOptions {
 }
 
 // lines are the ends of lines with surrounding white space.
-var lines = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\s*\n\s*`)
-})
+var lines = regexp.MustCompile(`\s*\n\s*`)
 
 func made(c *gosrc.Compiled, test string, e gosrc.Explore) (*gosrc.Program, error) {
 	if test == "" {
