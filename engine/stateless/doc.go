@@ -43,10 +43,10 @@
 // differs. Both need that T is a function of the values that it shows as read, which package
 // system promises, also of alternatives.
 //
-// Alarms of Go programs keep less of this promise: that none is set before them is shown only by
-// writing the clock, which whoever sets an alarm reads. So such a T(Z) may also depend on events of
-// Z that read what it writes. In the proof these are no part of C, whose events are independent of
-// e; only evaluatePast has to look for them.
+// Alarms of Go programs do not keep that promise. An alarm goes off only if no earlier one is set,
+// and it does not show this as read; but it writes the clock, which whoever sets an alarm reads. So
+// T(Z) may also depend on events of Z that read what it writes. The proof holds: such events are
+// not in C, because those of C are independent of e. Only evaluatePast has to look for them.
 //
 // reversal.search (races.go) begins, for each race of events f and e of an
 // execution, with Z = all but f, e and what happens after f, and base = the

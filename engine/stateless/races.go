@@ -168,9 +168,9 @@ func (w *worker) evaluate(roots []int32, first int, cut bool) (alts []alternativ
 
 // evaluatePast is evaluate without the steps that neither the thread's last event depends on nor
 // what the thread reads then: by L2 it does the same. ok is false if some of them matter, or
-// perhaps do. What may block does not if others read what it then writes, either: an alarm may go
-// off if none is due before it, and shows that it depends on those that are set later only by
-// writing the clock, which they read.
+// perhaps do. If the thread may block, accesses to what it writes matter as well: an alarm goes off
+// only if no earlier one is set, but shows that only by writing the clock, which whoever sets an
+// alarm reads.
 func (w *worker) evaluatePast(roots []int32, first int, cut bool) (alts []alternative,
 	touched []system.Access, shape system.Shape, ok bool) {
 	w.rest.w, w.rest.roots, w.rest.limit = w, roots, w.path.len()
@@ -207,7 +207,7 @@ func (w *worker) evaluatePast(roots []int32, first int, cut bool) (alts []altern
 		}
 	}
 	if shape&system.MayBlock != 0 && slices.ContainsFunc(touched, func(a system.Access) bool {
-		return a.Write && w.rest.readSince(a.Loc, first, prior)
+		return a.Write && w.rest.touchedSince(a.Loc, first, prior)
 	}) {
 		return nil, nil, 0, false
 	}
@@ -317,11 +317,14 @@ func (r *rest) written(l system.Loc) int32 {
 	return -1
 }
 
-// readSince tells whether an event from first on that does not happen before another one has
+// touchedSince tells whether an event from first on, which does not happen before prior, has
 // accessed a location.
-func (r *rest) readSince(l system.Loc, first, prior int) bool {
-	for k := r.w.headOf(l); k >= 0 && int(r.w.recs[k].event) >= first; k = r.w.recs[k].prev {
-		if g := int(r.w.recs[k].event); r.has(g) && !r.w.before(g, prior) {
+func (r *rest) touchedSince(l system.Loc, first, prior int) bool {
+	for k := r.w.headOf(l); k >= 0; k = r.w.recs[k].prev {
+		switch g := int(r.w.recs[k].event); {
+		case g < first:
+			return false
+		case r.has(g) && !r.w.before(g, prior):
 			return true
 		}
 	}
