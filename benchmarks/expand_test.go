@@ -170,7 +170,7 @@ func (x *plain) state(i int) []uint64 { return x.states[(i-1)*x.n : i*x.n] }
 // slot returns where the number of a state is, or has to be.
 func (x *plain) slot(s []uint64) int {
 	const a, c = 0x9E3779B97F4A7C15, 0xE7037ED1A0B428DB
-	h := uint64(a)
+	h := uint64(0)
 	for _, w := range s {
 		high, low := bits.Mul64(w^c, h^a)
 		h = high ^ low
