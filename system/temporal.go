@@ -48,9 +48,9 @@ type Temporal interface {
 	// may need. False is always correct.
 	Clash(mine, theirs []Access) bool
 
-	// Late reports whether to try the next transition of thread t, which has the accesses acc,
-	// after those of others, when one thread whose transitions depend on no other is to be
-	// chosen. Late transitions let others continue (in models, sends). Any answer is correct.
+	// Late reports whether to try the next transition of thread t of the live state, which has the
+	// accesses acc, after those of others, when one thread whose transitions depend on no other is
+	// to be chosen. Late transitions let others continue (in models, sends). Any answer is correct.
 	Late(t int, acc []Access) bool
 }
 

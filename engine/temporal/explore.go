@@ -620,7 +620,6 @@ func (x *expander) alternatives(t int, c *candidate, mark system.Mark,
 		}
 		acc := m.Accesses()
 		c.acc = append(c.acc, acc...)
-		c.late = c.late || x.labels.Late(t, acc)
 		if c.possible && c.transparent {
 			x.after = x.labels.Terms(x.after)
 			for _, p := range s.props {
@@ -634,6 +633,7 @@ func (x *expander) alternatives(t int, c *candidate, mark system.Mark,
 			}
 		}
 		m.Rewind(mark)
+		c.late = c.late || x.labels.Late(t, c.acc[len(c.acc)-len(acc):])
 		if out.Next == 0 || s.gaveUp.Load() { // see all
 			return
 		}

@@ -159,10 +159,7 @@ func (f *futures) asOther(r *reach) *reach {
 func (m *Machine) channelAt(l system.Loc) int32 {
 	a := m.sys.futuresOf()
 	if int(l) < a.first {
-		if n, ok := a.number[int(l)]; ok {
-			return int32(n) + 1
-		}
-		return 0
+		return a.at[l]
 	}
 	k := int(l) - a.first - 1
 	if k < 0 || k/m.sys.perProcess >= m.n || k%m.sys.perProcess < 2 {
@@ -239,27 +236,46 @@ func (m *Machine) disturbs(t int, x system.Access, id int32, u int, r *reach) bo
 	return true
 }
 
+// endUse is the use of an end of a channel by a step from some control state.
+type endUse struct {
+	channel int32 // its number plus one; 0 if it is not fixed
+	scalar  int32 // the scalar of the process that holds it; -1 if it may be any
+	send    bool
+}
+
+// endUses returns the uses of ends by the steps of a process type, by control state.
+func (c *coder) endUses(f *futures, pr *program.Proc) [][]endUse {
+	all := make([][]endUse, len(pr.States))
+	for i, st := range pr.States {
+		for _, e := range st.Edges {
+			if e.Kind != program.Send && e.Kind != program.Recv {
+				continue
+			}
+			u := endUse{scalar: -1, send: e.Kind == program.Send}
+			if v, ok := c.sys.variable(e.Ch); ok {
+				u.scalar = int32(v)
+			} else if ids, other := c.channelsOf(e.Ch); !other {
+				for _, k := range ids {
+					all[i] = append(all[i], endUse{channel: f.at[k], send: u.send})
+				}
+				continue
+			}
+			all[i] = append(all[i], u)
+		}
+	}
+	return all
+}
+
 // mayUse reports whether a process has steps that may send to a channel, and steps that may
 // receive.
 func (m *Machine) mayUse(t int, id int32) (sending, receiving bool) {
-	s := m.sys
-	c := &coder{sys: s}
-	for _, e := range s.procs[m.types[t]].States[m.pc(t)].Edges {
-		if e.Kind != program.Send && e.Kind != program.Recv {
-			continue
+	for _, u := range m.sys.futuresOf().ends[m.types[t]][m.pc(t)] {
+		is := u.channel == id
+		if u.channel == 0 {
+			is = u.scalar < 0 || m.holds(t, int(u.scalar)) == id
 		}
-		is := false
-		if v, ok := s.variable(e.Ch); ok {
-			is = m.holds(t, v) == id
-		} else {
-			ids, other := c.channelsOf(e.Ch)
-			is = other
-			for _, k := range ids {
-				is = is || s.futuresOf().number[k] == int(id)-1
-			}
-		}
-		sending = sending || is && e.Kind == program.Send
-		receiving = receiving || is && e.Kind == program.Recv
+		sending = sending || is && u.send
+		receiving = receiving || is && !u.send
 	}
 	return sending, receiving
 }

@@ -58,7 +58,9 @@ type futures struct {
 	chans  int         // the bit of the first global channel's first use
 	vars   int         // that of the first channel variable's
 	number map[int]int // by location of a global channel: its number
+	at     []int32     // by location below first: that number plus one, 0 for others
 	plain  [][]bool    // by process type and control state: see ends.go
+	ends   [][][]endUse
 	props  []dependence
 
 	width int // of a set, in words
@@ -115,10 +117,10 @@ func (s *System) futuresOf() *futures {
 
 func (s *System) analyse() *futures {
 	f := &futures{first: int(s.locProcesses()), number: map[int]int{},
-		numbers: s.numbers()}
+		at: make([]int32, s.locProcesses()), numbers: s.numbers()}
 	for i, c := range s.prog.Globals.Chans {
 		if c.Cap > 0 {
-			f.number[c.Base] = i
+			f.number[c.Base], f.at[c.Base] = i, int32(i)+1
 		}
 	}
 	f.chans = f.first + bitLooks + len(s.procs)
@@ -127,6 +129,7 @@ func (s *System) analyse() *futures {
 	c := &coder{sys: s}
 	for _, t := range s.procs {
 		f.plain = append(f.plain, s.plainStates(t.Proc))
+		f.ends = append(f.ends, c.endUses(f, t.Proc))
 	}
 	f.tabulate(s, &f.table)
 	f.quiet = &f.table
@@ -620,9 +623,22 @@ func (m *Machine) awaits(t int) bool {
 	return t < m.n && m.sys.procs[m.types[t]].states[m.pc(t)].ready
 }
 
-// Late implements system.Temporal: sends should wait.
-func (m *Machine) Late(int, []system.Access) bool {
-	return slices.ContainsFunc(m.told, func(d told) bool { return d.e.kind == program.Send })
+// Late implements system.Temporal: sends should wait. A transition that sends writes a channel from
+// a control state that does not just receive from it, or, by rendezvous, moves another process.
+func (m *Machine) Late(t int, acc []system.Access) bool {
+	s := m.sys
+	first := s.locProcesses()
+	return slices.ContainsFunc(acc, func(x system.Access) bool {
+		if !x.Write || x.Loc == first || t >= m.n {
+			return false
+		}
+		if id := m.channelAt(x.Loc); id > 0 {
+			sending, receiving := m.mayUse(t, id)
+			return sending || !receiving
+		}
+		k := int(x.Loc) - int(first) - 1
+		return k >= 0 && k%s.perProcess == 0 && k/s.perProcess != t
+	})
 }
 
 // dependence returns what a proposition depends on.
