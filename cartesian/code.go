@@ -2,7 +2,6 @@ package cartesian
 
 import (
 	"math/bits"
-	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -17,11 +16,9 @@ import (
 
 // code is what an expander knows of machine code.
 type code struct {
-	machine system.Expanding // nil if there is no code, and will be none
-	code    *system.Code     // nil if it is not ready
-	steps   []step           // of the expanded state, by thread
-	forced  bool             // for tests: nothing begins before there is code
-	used    *atomic.Uint64   // the states that code expands are counted here, if not nil
+	system.AwaitedCode
+	steps []step         // of the expanded state, by thread
+	used  *atomic.Uint64 // the states that code expands are counted here, if not nil
 }
 
 // step is a transition that code has executed.
@@ -41,29 +38,14 @@ const (
 // Coded is New for tests: every state is expanded by machine code, if there is any.
 func Coded(sys system.System, o Options) *Expander {
 	e := New(sys, o)
-	e.code.forced = true
+	e.code.Forced = true
 	return e
-}
-
-// ready reports whether there is code, and requests it.
-func (c *code) ready(taken uint64) bool {
-	for c.code == nil && c.machine != nil && (taken >= patience || c.forced) {
-		code, gone := c.machine.Compiled(true)
-		if c.code = code; gone {
-			c.machine = nil
-		}
-		if !c.forced {
-			break
-		}
-		runtime.Gosched()
-	}
-	return c.code != nil
 }
 
 // executed has the code execute s, if that is possible.
 func (e *Expander) executed(s system.State) bool {
 	c := &e.code
-	if !c.ready(e.counters.Attempts) || !c.code.Expand(s) {
+	if !c.Ready(e.counters.Attempts >= patience) || !c.Expand(s) {
 		return false
 	}
 	if c.used != nil {
@@ -74,7 +56,7 @@ func (e *Expander) executed(s system.State) bool {
 			c.steps = append(c.steps[:n], step{})
 		}
 		c.steps = c.steps[:n+1]
-		if !c.code.Next(&c.steps[n].Successor) {
+		if !c.Next(&c.steps[n].Successor) {
 			c.steps = c.steps[:n]
 			return true
 		}
@@ -84,10 +66,10 @@ func (e *Expander) executed(s system.State) bool {
 // encode returns the encoding of the state behind a step that code has executed, in a buffer if it
 // is not encoded.
 func (e *Expander) encode(x *step, buf *system.State) system.State {
-	if e.code.code.Encode == nil {
+	if e.code.Encode == nil {
 		return x.End
 	}
-	*buf = e.code.code.Encode(*buf, x.End)
+	*buf = e.code.Encode(*buf, x.End)
 	return *buf
 }
 
@@ -203,7 +185,7 @@ func (c *code) remember(p *prefix) {
 	if p.machine != nil {
 		next *= 2
 	}
-	if t := int(p.thread); t < len(c.code.Ahead) {
-		c.code.Ahead[t] = uint16(min(next, mostAhead))
+	if t := int(p.thread); t < len(c.Ahead) {
+		c.Ahead[t] = uint16(min(next, mostAhead))
 	}
 }

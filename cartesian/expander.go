@@ -136,7 +136,7 @@ func New(sys system.System, o Options) *Expander {
 	e.base.Track(true)
 	e.same = e.isSame
 	if !sabotage.On && !o.noEndedLoops { // what is broken on purpose is not to be hidden
-		e.code.machine = e.base.Capabilities().Expanding
+		e.code.Machine = e.base.Capabilities().Expanding
 	}
 	return e
 }

@@ -1,5 +1,7 @@
 package system
 
+import "runtime"
+
 // Expanding is implemented by machines of systems that can be compiled to machine code, which
 // executes all steps of a state in one call. The machine itself is the reference, and executes what
 // the code leaves to it.
@@ -23,6 +25,9 @@ type Code struct {
 	// if that is the only alternative: what follows a step of the thread is then the next one. All
 	// are 0 at first. It is nil if the code does not record accesses.
 	Ahead []uint16
+	// Range has Expand execute only the steps of threads from first to last-1, until it is called
+	// again. It is nil if the code does not record accesses.
+	Range func(first, last int)
 	// Encode encodes the End of an outcome. It is nil if each End is encoded. With accesses, it
 	// may be a live state instead, as a machine has it that was loaded with the expanded state and
 	// has executed the steps. [Machine].Load takes it, too, and goes on from there with the
@@ -54,4 +59,26 @@ type Successor struct {
 	// Changed has a bit for each word in which End can differ from the state before the step. It is
 	// 0 if that is not known.
 	Changed uint64
+}
+
+// AwaitedCode is the code of a machine, which an engine asks for once it is worth compiling.
+type AwaitedCode struct {
+	Machine Expanding // nil if there is no code, and will be none
+	*Code             // nil as long as it is not ready
+	Forced  bool      // for tests: nothing begins before there is code
+}
+
+// Ready requests the code with accesses if that is due, and tells whether it is there.
+func (a *AwaitedCode) Ready(due bool) bool {
+	for a.Code == nil && a.Machine != nil && (due || a.Forced) {
+		code, gone := a.Machine.Compiled(true)
+		if a.Code = code; gone {
+			a.Machine = nil
+		}
+		if !a.Forced {
+			break
+		}
+		runtime.Gosched()
+	}
+	return a.Code != nil
 }

@@ -27,6 +27,9 @@ const (
 	tables    = accesses + accBytes
 
 	limits = 5 << 10 // by thread, two bytes: see [system.Code].Ahead
+	// The threads that are expanded: the number of the first, and behind it, of four bytes, the
+	// number behind the last. They are not looked at without accesses.
+	wanted = limits + 2*MaxThreads
 
 	// reserve is room for a header for each thread, so that each can be left to the reference.
 	reserve = MaxThreads * header
@@ -548,6 +551,9 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	b.SetWords(f, state, func() { f.Get(words) })
 	of.Count()
 	f.Set(n)
+	if b.Accesses {
+		atMost(f, n, wanted+4)
+	}
 	of.First()
 	done := f.Block()
 	loop := f.Loop()
@@ -555,7 +561,13 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	f.Get(n)
 	f.Op(wasm.I32GeU)
 	f.BrIf(done)
+	other := f.Block()
 	if b.Accesses {
+		f.Get(t)
+		f.I32(0)
+		f.Mem(wasm.I32Load, wanted)
+		f.Op(wasm.I32LtU)
+		f.BrIf(other)
 		f.Get(t)
 		f.I32(1)
 		f.Op(wasm.I32Shl)
@@ -605,6 +617,7 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 		f.Tee(state)
 		f.SetGlobal(b.Cur)
 	}
+	f.End()
 	of.Next()
 	f.Get(t)
 	f.I32(1)
@@ -614,6 +627,21 @@ func (b *Builder) Expand(threads func(f *wasm.Func, state, t wasm.Local) Threads
 	f.End()
 	f.End()
 	return f
+}
+
+// atMost lowers a number to one in memory, if it is larger.
+func atMost(f *wasm.Func, n wasm.Local, address int) {
+	limit := f.Local(wasm.I32)
+	f.I32(0)
+	f.Mem(wasm.I32Load, address)
+	f.Set(limit)
+	f.Get(n)
+	f.Get(limit)
+	f.Op(wasm.I32GtU)
+	f.If()
+	f.Get(limit)
+	f.Set(n)
+	f.End()
 }
 
 // Finish makes a program of the module. expand(words i32) expands the state at Source.

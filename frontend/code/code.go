@@ -132,11 +132,26 @@ func (c *Compiled) New(counts []uint64, begin func()) (*Instance, error) {
 	if !ok || uintptr(unsafe.Pointer(&memory[0]))%8 != 0 {
 		return nil, errors.New("no machine code: the memory is not aligned")
 	}
-	return &Instance{
+	x := &Instance{
 		compiled: c, expand: m.ExportedFunction("expand"), memory: memory,
 		words: unsafe.Slice((*uint64)(unsafe.Pointer(&memory[0])), len(memory)/8), counts: counts,
 		begin: begin,
-	}, nil
+	}
+	x.setRange(0, MaxThreads)
+	return x, nil
+}
+
+// setRange sets the threads that are expanded.
+func (x *Instance) setRange(first, last int) {
+	x.words[wanted/8] = uint64(uint32(first)) | uint64(uint32(last))<<32
+}
+
+// Range is that of [system.Code]; nil if the code tells no accesses.
+func (x *Instance) Range() func(first, last int) {
+	if !x.compiled.accesses {
+		return nil
+	}
+	return x.setRange
 }
 
 // Expand is that of [system.Code].

@@ -125,6 +125,8 @@ var ModelEmitter = []struct{ Name, What string }{
 	{"code/room", "no addition has room for others"},
 	{"code/observed", "what properties read of a thread is not written by it"},
 	{"code/retried", "what an alternative that blocks has read counts for it alone"},
+	{"code/home", "what conflicts with a transition is asked behind a move"},
+	{"code/several", "a move that code makes goes on behind a choice"},
 }
 
 // Bounds are the sabotages of what Promela processes may still do (frontend/promela/machine),

@@ -6,6 +6,7 @@ import (
 
 	"cpor/engine/lockset/persistent"
 	"cpor/engine/search"
+	"cpor/engine/search/full"
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/testkit/sabotage"
@@ -25,8 +26,15 @@ type Expander struct {
 	report    func(error)
 
 	lazy bool // moves are made only of threads that belong to an ample set
+	code code
+
+	// Where sets are rare, states are expanded by it. It is nil if package auto decides that, or if
+	// sets are checked: then none is left out.
+	plain *full.Expander
+	rest  Rest
 
 	// Of the state that is expanded:
+	state    system.State
 	threads  []thread
 	words    []uint64 // the ends of moves
 	moves    []taken
@@ -60,15 +68,18 @@ type Effort struct {
 
 // thread is what is known of a thread's next transitions.
 type thread struct {
-	looked      bool        // what follows is known
-	enabled     int         // alternatives
-	kind        system.Kind // of the self-loop if there are none
-	atEnd       bool
-	late        bool
-	from, to    int // its accesses
-	taken       bool
-	first, last int  // its moves, if they were taken
-	covered     bool // the ends of these
+	looked   bool        // what follows is known
+	enabled  int         // alternatives
+	kind     system.Kind // of the self-loop if there are none
+	atEnd    bool
+	late     bool
+	from, to int // its accesses
+
+	coded          bool // code has executed it, if it is looked at
+	steps, stepsTo int  // in code.steps
+	taken          bool
+	first, last    int  // its moves, if they were taken
+	covered        bool // the ends of these
 }
 
 // taken is a move that was executed and taken back.
@@ -100,6 +111,9 @@ func Factory(sys system.System, report func(error)) (search.Factory, error) {
 	return func() search.Expander {
 		x := sets()
 		x.lazy = false
+		if report == nil && !sabotage.On {
+			x.plain, x.rest = full.New(sys), Rest{tried: attempts - patient}
+		}
 		return x
 	}, nil
 }
@@ -117,6 +131,7 @@ func Sets(sys system.System, report func(error)) (func() *Expander, error) {
 		x := &Expander{m: m, bounds: m.Capabilities().Temporal,
 			futures: m.Capabilities().Futures, obs: system.ObserversOf(sys),
 			chains: c, report: report, lazy: true}
+		x.code.Machine = m.Capabilities().Expanding
 		x.unnumbered = m.Capabilities().Unnumbered
 		if report != nil {
 			x.unnumbered = nil
@@ -127,7 +142,13 @@ func Sets(sys system.System, report func(error)) (func() *Expander, error) {
 }
 
 // Counters returns the counts since the expander was made.
-func (x *Expander) Counters() search.Counters { return x.counters }
+func (x *Expander) Counters() search.Counters {
+	c := x.counters
+	if x.plain != nil {
+		c.Add(x.plain.Counters())
+	}
+	return c
+}
 
 // Effort returns what the last Reduce took.
 func (x *Expander) Effort() Effort {
@@ -158,20 +179,33 @@ func (x *Expander) RestoreMemory(r io.Reader) error { return x.chains.restore(r)
 func (x *Expander) Expand(s system.State, v search.Visitor) {
 	stopper, _ := v.(search.Stopper)
 	cover, searches := v.(search.Coverer)
-	x.m.Load(s)
-	x.prepare(x.m.NumThreads())
 	if !searches {
 		// A trace is rebuilt, and nobody knows how s was expanded.
+		x.prepare(s)
 		x.all(v, stopper)
+		if x.plain != nil {
+			x.plain.Expand(s, v)
+		}
 		return
 	}
+	if x.plain != nil && !x.rest.Due() {
+		x.plain.Expand(s, v)
+		return
+	}
+	x.prepare(s)
 	ref, _ := cover.Expanded()
-	if !x.chains.decided(ref) && x.reduce(ref, v, cover, stopper) {
-		return
-	}
-	if x.all(v, stopper) {
+	found := !x.chains.decided(ref) && x.reduce(ref, v, cover, stopper)
+	if !found && x.all(v, stopper) {
 		x.chains.expanded(ref)
 	}
+	x.rest.Told(x.saved(found))
+}
+
+// saved tells whether an expansion, by an ample set if one was found, may have saved any states: it
+// has left out threads, or a move has several transitions.
+func (x *Expander) saved(found bool) bool {
+	return found && len(x.threads) > 1 ||
+		slices.ContainsFunc(x.moves, func(mv taken) bool { return mv.length > 1 })
 }
 
 // Reduce expands s by an ample set, if there is one that stands. If not, s is to be expanded
@@ -180,8 +214,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 func (x *Expander) Reduce(s system.State, v search.Visitor) bool {
 	stopper, _ := v.(search.Stopper)
 	cover := v.(search.Coverer)
-	x.m.Load(s)
-	x.prepare(x.m.NumThreads())
+	x.prepare(s)
 	before := x.counters
 	if ref, _ := cover.Expanded(); !x.chains.decided(ref) && x.reduce(ref, v, cover, stopper) {
 		return true
@@ -205,10 +238,12 @@ func (x *Expander) reduce(ref statestore.Ref, v search.Visitor, cover search.Cov
 			x.reached = x.reached[:0]
 			if x.take(t, stopper) && x.cover(t, v, cover) && x.chains.justify(ref, x.reached) {
 				x.validate(func(u int) bool { return u == t })
+				x.code.last = t
 				return true
 			}
 		}
 	}
+	x.code.last = -1
 	if !x.closure() {
 		return false
 	}
@@ -230,8 +265,7 @@ func (x *Expander) validate(in func(t int) bool) {
 	if x.validator == nil {
 		return
 	}
-	x.end = x.m.Encode(x.end)
-	if err := x.validator.Check(x.end, in); err != nil {
+	if err := x.validator.Check(x.state, in); err != nil {
 		x.report(err)
 	}
 }
@@ -318,8 +352,12 @@ func (x *Expander) all(v search.Visitor, stopper search.Stopper) bool {
 	return stopper == nil || !stopper.Stopped()
 }
 
-// prepare forgets what was known of another state's n threads.
-func (x *Expander) prepare(n int) {
+// prepare begins the expansion of s.
+func (x *Expander) prepare(s system.State) {
+	x.state = s
+	x.m.Load(s)
+	x.code.begin(x.counters.Attempts)
+	n := x.m.NumThreads()
 	if cap(x.threads) < n {
 		x.threads, x.answers = make([]thread, 2*n), make([]answer, 4*n*n)
 	}
@@ -334,17 +372,22 @@ func (x *Expander) prepare(n int) {
 
 // look makes known what all alternatives of a thread access. It is false if that was broken off.
 func (x *Expander) look(t int, stopper search.Stopper) bool {
-	return x.threads[t].looked || x.run(t, !x.lazy, stopper)
+	return x.threads[t].looked || x.executed(t) || x.run(t, !x.lazy, stopper)
 }
 
 // take makes the moves of a thread. It is false if that was broken off.
 func (x *Expander) take(t int, stopper search.Stopper) bool {
-	return x.threads[t].taken || x.run(t, true, stopper)
+	y := &x.threads[t]
+	if !y.taken && y.coded {
+		x.moved(t)
+	}
+	return y.taken || x.run(t, true, stopper)
 }
 
 // run executes all alternatives of a thread and takes them back. With ends, their moves are made.
 // It is false if that was broken off.
 func (x *Expander) run(t int, ends bool, stopper search.Stopper) bool {
+	x.home()
 	m, y := x.m, &x.threads[t]
 	*y = thread{first: len(x.moves), from: len(x.accesses)}
 	mark := m.Mark()
@@ -360,12 +403,12 @@ func (x *Expander) run(t int, ends bool, stopper search.Stopper) bool {
 			break
 		}
 		y.enabled++
-		y.late = y.late || x.bounds.Late(t, m.Accesses())
-		next := out.Next
+		next, of := out.Next, x.accesses[len(x.accesses)-len(m.Accesses()):]
 		if ends {
 			x.move(t, alt, out)
 		}
 		m.Rewind(mark)
+		y.late = y.late || x.bounds.Late(t, of)
 		if next == 0 {
 			break
 		}
@@ -394,7 +437,8 @@ func (x *Expander) move(t int, alt uint64, out system.Outcome) {
 const maxLength = 100
 
 // follow takes the transitions behind a move, which has been taken, as long as they are ample sets.
-func (x *Expander) follow(mv *taken) {
+// It tells whether the move ends where its thread has several alternatives.
+func (x *Expander) follow(mv *taken) (several bool) {
 	m, t := x.m, mv.thread
 	for mv.length < maxLength && mv.violation == nil {
 		mark := m.Mark()
@@ -402,23 +446,32 @@ func (x *Expander) follow(mv *taken) {
 		x.counters.Attempts++
 		x.effort.Steps++
 		if out.Kind != system.Moved {
-			return
+			return false
 		}
 		x.behind = append(x.behind[:0], m.Accesses()...)
 		m.Rewind(mark)
 		if out.Next != 0 {
-			return
+			return true
 		}
-		for u := range m.NumThreads() {
-			if u != t && x.conflicts(t, x.behind, u) &&
-				!(u > t && sabotage.Is("ample/behind")) {
-				return
-			}
+		if x.disturbed(t, x.behind) {
+			return false
 		}
 		m.Step(t, 0)
 		mv.length++
 		mv.violation = kept(out.Violation)
 	}
+	return false
+}
+
+// disturbed tells whether some thread may interfere, where the machine is, with a transition of t
+// with these accesses.
+func (x *Expander) disturbed(t int, accesses []system.Access) bool {
+	for u := range x.m.NumThreads() {
+		if u != t && x.conflicts(t, accesses, u) && !(u > t && sabotage.Is("ample/behind")) {
+			return true
+		}
+	}
+	return false
 }
 
 // kept returns a copy of a violation, which is valid until the machine's next step.
@@ -436,6 +489,7 @@ func (x *Expander) conflict(t, u int) bool {
 	a := &x.answers[t*len(x.threads)+u]
 	if *a == unasked {
 		x.effort.Questions++
+		x.home()
 		y := &x.threads[t]
 		*a = no
 		if x.conflicts(t, x.accesses[y.from:y.to], u) {

@@ -272,40 +272,11 @@ func (e *Expander) Expand(s system.State, v search.Visitor) {
 type reducer struct {
 	sets    *ample.Expander // nil if there are none
 	vectors *cartesian.Expander
-
-	tried, found int // attempts to find a set
-	rests, rest  int // for so many states there is none; for how many the last time
+	rest    ample.Rest // for sets
 }
 
-const (
-	// After this many attempts, an expander rests unless at least fewest of them found a set.
-	attempts = 64
-	fewest   = 3
-	// It rests for this many states at most.
-	longest = 16 * attempts
-)
-
-// due tells whether an ample set is looked for. Where there are hardly any, that is seldom.
-func (r *reducer) due() bool {
-	if r.sets == nil {
-		return false
-	}
-	if r.rests > 0 {
-		r.rests--
-		return false
-	}
-	if r.tried >= attempts {
-		enough := r.found >= fewest
-		r.tried, r.found = 0, 0
-		if !enough {
-			r.rest = min(max(attempts, 2*r.rest), longest)
-			r.rests = r.rest
-			return false
-		}
-		r.rest = 0
-	}
-	return true
-}
+// due tells whether an ample set is looked for.
+func (r *reducer) due() bool { return r.sets != nil && r.rest.Due() }
 
 // set expands s by an ample set, if there is one.
 func (r *reducer) set(s system.State, v search.Visitor, spent *spent, costs *costs) bool {
@@ -313,10 +284,7 @@ func (r *reducer) set(s system.State, v search.Visitor, spent *spent, costs *cos
 		return false
 	}
 	found := r.sets.Reduce(s, v)
-	r.tried++
-	if found {
-		r.found++
-	}
+	r.rest.Told(found)
 	spent.set(costs, r.sets.Effort(), found)
 	return found
 }

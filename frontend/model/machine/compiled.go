@@ -21,7 +21,7 @@ func (m *Machine) Compiled(accesses bool) (*system.Code, bool) {
 	if err != nil {
 		return nil, true
 	}
-	c := &system.Code{Expand: x.Expand, Next: x.Next, Ahead: x.Limits()}
+	c := &system.Code{Expand: x.Expand, Next: x.Next, Ahead: x.Limits(), Range: x.Range()}
 	if accesses && len(m.sys.rings) > 0 {
 		c.Encode = m.encode
 	}

@@ -172,14 +172,30 @@ func TestCompiled(t *testing.T) {
 
 // TestCompiledVectors compares the Cartesian vectors of generated models by machine code with those
 // by the machine.
-func TestCompiledVectors(t *testing.T) {
-	n := cmp.Or(*compiledModels, sample.Of(10, 15, 1500))
-	all := compareVectors(t, moving)
-	for i := range uint64(n) {
-		text := compiledModel(*compiledFirst + i)
-		if _, err := model.Parse("generated.model", text, model.Options{}); err == nil {
-			all += compareVectors(t, text)
+func TestCompiledVectors(t *testing.T) { compareExpansions(t, systemtest.Vectors) }
+
+// TestCompiledAmple does the same with ample sets.
+func TestCompiledAmple(t *testing.T) { compareExpansions(t, systemtest.AmpleSets) }
+
+func compareExpansions(t *testing.T,
+	compare func(newSystem func() system.System, limit int) (int, error)) {
+	n, all := cmp.Or(*compiledModels, sample.Of(10, 15, 1500)), 0
+	for i := range 1 + uint64(n) {
+		text := moving
+		if i > 0 {
+			text = compiledModel(*compiledFirst + i - 1)
 		}
+		if _, err := model.Parse("generated.model", text, model.Options{}); err != nil {
+			continue
+		}
+		states, err := compare(func() system.System {
+			m, _ := model.Parse("generated.model", text, model.Options{})
+			return m.System()
+		}, 200)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		all += states
 	}
 	t.Logf("%d states", all)
 	if all < 20*n {
@@ -199,17 +215,6 @@ thread A() {
 thread B() { c <- 1; g = true }
 init { c <- 0; go A(); go B() }
 `
-
-func compareVectors(t *testing.T, text string) (states int) {
-	states, err := systemtest.Vectors(func() system.System {
-		m, _ := model.Parse("generated.model", text, model.Options{})
-		return m.System()
-	}, 200)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	return states
-}
 
 // TestCrowded runs so many threads on that there is no room for all. Those without room are left to
 // the machine, and are not run on from there.

@@ -5,7 +5,10 @@ package machine_test
 import (
 	"testing"
 
+	"cpor/frontend/model"
+	"cpor/system"
 	"cpor/testkit/sabotage"
+	"cpor/testkit/systemtest"
 )
 
 // TestSabotage holds that each fault that is built into the emitter is found by comparing the code
@@ -20,6 +23,13 @@ func TestSabotage(t *testing.T) {
 			_, _, err := compareCode(text, false)
 			if err == nil {
 				_, _, err = compareCode(text, true)
+			}
+			_, invalid := model.Parse("x.model", text, model.Options{})
+			if err == nil && invalid == nil {
+				_, err = systemtest.AmpleSets(func() system.System {
+					m, _ := model.Parse("x.model", text, model.Options{})
+					return m.System()
+				}, 100)
 			}
 			if found = err != nil; found {
 				t.Logf("%s: seed %d", s.Name, seed)

@@ -21,5 +21,5 @@ func (m *Machine) Compiled(accesses bool) (*system.Code, bool) {
 	if err != nil {
 		return nil, true
 	}
-	return &system.Code{Expand: x.Expand, Next: x.Next, Ahead: x.Limits()}, false
+	return &system.Code{Expand: x.Expand, Next: x.Next, Ahead: x.Limits(), Range: x.Range()}, false
 }

@@ -175,7 +175,13 @@ func TestCompiled(t *testing.T) {
 
 // TestCompiledVectors compares the Cartesian vectors of generated models by machine code with those
 // by the machine.
-func TestCompiledVectors(t *testing.T) {
+func TestCompiledVectors(t *testing.T) { compareExpansions(t, systemtest.Vectors) }
+
+// TestCompiledAmple does the same with ample sets.
+func TestCompiledAmple(t *testing.T) { compareExpansions(t, systemtest.AmpleSets) }
+
+func compareExpansions(t *testing.T,
+	compare func(newSystem func() system.System, limit int) (int, error)) {
 	n := sample.Of(15, 15, *compiledModels)
 	states := 0
 	for i := range uint64(n) {
@@ -183,7 +189,7 @@ func TestCompiledVectors(t *testing.T) {
 		if systemOf(seed) == nil {
 			continue
 		}
-		more, err := systemtest.Vectors(func() system.System { return systemOf(seed) }, 100)
+		more, err := compare(func() system.System { return systemOf(seed) }, 100)
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)
 		}
