@@ -62,8 +62,8 @@ const (
 	// so far took as long as they do now. Small models end earlier, and where cached steps are
 	// found fast, code saves nothing. These are what compiling takes, and a transition by code.
 	compiling, coded = 10 * time.Millisecond, 100 * time.Nanosecond
-	// Compiling begins before that, in the background, when code would have saved this share of it:
-	// it is often ready then. The models that end between the two are few and small.
+	// Compiling begins before that, in the background, when code would have saved this share of it,
+	// and code is used once it is ready. The models that end before that are few and small.
 	ahead = 4
 	// A worker waits at most this long for the compiler, and looks again after each glance. Without
 	// code a transition takes several times as long, so it would get little done meanwhile.
@@ -124,7 +124,7 @@ func (x *Expander) choose() way {
 	case c.machine == nil || !c.due && !c.forced:
 		return x.otherwise()
 	default:
-		x.compile()
+		c.compile()
 		if c.code == nil {
 			return x.otherwise()
 		}
@@ -162,32 +162,32 @@ func (c *code) took(d time.Duration, transitions, all uint64) {
 		saved := c.spent/time.Duration(c.steps) - coded
 		if saved, c.saved = min(saved, c.saved), saved; saved > 0 {
 			c.due = c.due || all >= uint64(compiling/saved)
-			if !c.begun && all >= uint64(compiling/ahead/saved) {
-				c.begun = true
-				c.machine.Compiled(false)
+			if c.begun = c.begun || all >= uint64(compiling/ahead/saved); c.begun {
+				c.request()
 			}
 		}
 		c.steps, c.spent = 0, 0
 	}
 }
 
-// compile requests the code.
-func (x *Expander) compile() {
-	c := &x.code
-	for {
-		code, gone := c.machine.Compiled(false)
-		if c.code = code; gone {
-			c.machine = nil
-		}
-		if code != nil || gone || !c.forced && c.waited >= patience {
-			break
-		}
+// request requests the code.
+func (c *code) request() {
+	code, gone := c.machine.Compiled(false)
+	if c.code = code; gone {
+		c.machine = nil
+	}
+	c.measuring, c.window, c.stay = true, 0, firstStay
+}
+
+// compile requests the code, and waits for it.
+func (c *code) compile() {
+	for c.request(); c.code == nil && c.machine != nil && (c.forced || c.waited < patience); {
 		if !c.forced {
 			c.waited += glance
 		}
 		time.Sleep(glance)
+		c.request()
 	}
-	c.measuring, c.window, c.stay = true, 0, firstStay
 }
 
 // turn decides how the next states are expanded, when the last decision has expired.
