@@ -2,7 +2,6 @@ package benchmarks_test
 
 import (
 	"hash/maphash"
-	"math/bits"
 	"slices"
 	"testing"
 	"time"
@@ -16,16 +15,7 @@ import (
 // search: states as a search would meet them, and so many that they do not stay in the cache of
 // predicted branches. It tells the time per transition, self-loops aside, how many transitions a
 // state has, and how long it took to compile the code.
-func BenchmarkExpand(b *testing.B) { eachSystem(b, benchmarkExpand) }
-
-// BenchmarkPlain measures the least that can be around the code: states one after the other, one
-// table of their numbers, no traces, no limits, one worker. It tells the time per transition and
-// how many states the code left out.
-func BenchmarkPlain(b *testing.B) { eachSystem(b, benchmarkPlain) }
-
-// eachSystem runs f for every system that is measured, in both languages.
-func eachSystem(b *testing.B,
-	f func(b *testing.B, initial []system.State, code *system.Code, compiling time.Duration)) {
+func BenchmarkExpand(b *testing.B) {
 	runs := benchmarks.SystemRuns()
 	for i := range runs {
 		r := &runs[i]
@@ -35,7 +25,7 @@ func eachSystem(b *testing.B,
 		for _, ending := range []string{".model", ".pml"} {
 			b.Run(r.System+ending, func(b *testing.B) {
 				initial, code, compiling := compiled(b, r, ending)
-				f(b, initial, code, compiling)
+				benchmarkExpand(b, initial, code, compiling)
 			})
 		}
 	}
@@ -125,74 +115,4 @@ func bytesOf(s system.State) (b []byte) {
 		}
 	}
 	return b
-}
-
-func benchmarkPlain(b *testing.B, initial []system.State, code *system.Code, _ time.Duration) {
-	var x plain
-	for b.Loop() {
-		x = plain{n: len(initial[0]), table: make([]uint32, 1<<16)}
-		x.search(initial, code)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*max(x.steps, 1)), "ns/step")
-	b.ReportMetric(float64(x.count), "states")
-	b.ReportMetric(float64(x.left), "left")
-}
-
-// plain is a search through states of n words.
-type plain struct {
-	n, count    int
-	states      []uint64 // one after the other
-	table       []uint32 // their numbers, from 1, by hash
-	steps, left int
-}
-
-func (x *plain) search(initial []system.State, code *system.Code) {
-	for _, s := range initial {
-		x.add(s)
-	}
-	var n system.Successor
-	for i := 1; i <= x.count; i++ {
-		code.Expand(x.state(i))
-		for code.Next(&n) {
-			switch {
-			case n.Left || len(n.End) != x.n:
-				x.left++
-			case n.Kind == system.Moved:
-				x.steps++
-				x.add(n.End)
-			}
-		}
-	}
-}
-
-func (x *plain) state(i int) []uint64 { return x.states[(i-1)*x.n : i*x.n] }
-
-// slot returns where the number of a state is, or has to be.
-func (x *plain) slot(s []uint64) int {
-	const a, c = 0x9E3779B97F4A7C15, 0xE7037ED1A0B428DB
-	h := uint64(0)
-	for _, w := range s {
-		high, low := bits.Mul64(w^c, h^a)
-		h = high ^ low
-	}
-	at := int(h*a>>1) % len(x.table)
-	for x.table[at] != 0 && !slices.Equal(x.state(int(x.table[at])), s) {
-		at = (at + 1) % len(x.table)
-	}
-	return at
-}
-
-func (x *plain) add(s []uint64) {
-	at := x.slot(s)
-	if x.table[at] != 0 {
-		return
-	}
-	x.count++
-	x.states, x.table[at] = append(x.states, s...), uint32(x.count)
-	if 2*x.count > len(x.table) {
-		x.table = make([]uint32, 2*len(x.table))
-		for i := 1; i <= x.count; i++ {
-			x.table[x.slot(x.state(i))] = uint32(i)
-		}
-	}
 }
