@@ -118,6 +118,19 @@ func Factory(sys system.System, report func(error)) (search.Factory, error) {
 	}, nil
 }
 
+// Resting is Factory for tests: the first states are expanded plainly, as if sets were rare.
+func Resting(sys system.System) (search.Factory, error) {
+	f, err := Factory(sys, nil)
+	if err != nil {
+		return nil, err
+	}
+	return func() search.Expander {
+		x := f().(*Expander)
+		x.rest = Rest{tried: attempts}
+		return x
+	}, nil
+}
+
 // Sets is Factory for a search that expands some states by ample sets ([Expander.Reduce]) and
 // others otherwise.
 func Sets(sys system.System, report func(error)) (func() *Expander, error) {

@@ -95,6 +95,53 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestResting holds that a search finds what the full search finds where it looks for ample sets in
+// some states only, with one worker and with several.
+func TestResting(t *testing.T) {
+	compared, fewer := 0, 0
+	for seed := range sample.Of[uint64](40, 300, 6000) {
+		m, err := model.Parse("generated.model", oracle.Generate(seed, oracle.Everything),
+			model.Options{})
+		if err != nil {
+			continue
+		}
+		sys := m.System()
+		o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000,
+			MaxStates: 3000}}
+		want, err := search.Run(context.Background(), sys, full.Factory(sys), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !want.Exhaustive || want.States < 100 {
+			continue
+		}
+		compared++
+		for _, workers := range []int{1, 3} {
+			f, err := ample.Resting(sys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Workers = workers
+			got, err := search.Run(context.Background(), sys, f, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(found(got), found(want)) || got.States > want.States {
+				t.Errorf("seed %d, %d workers: %d states, %v, want %d, %v", seed, workers,
+					got.States, found(got), want.States, found(want))
+			}
+			if got.States < want.States {
+				fewer++
+			}
+		}
+	}
+	t.Logf("%d systems, %d searches with fewer states", compared, fewer)
+	if compared < 5 || fewer < compared/2 {
+		t.Errorf("only %d systems were compared, and only %d searches had fewer states", compared,
+			fewer)
+	}
+}
+
 // TestCounts holds the reduction to what theory gives.
 func TestCounts(t *testing.T) {
 	for _, c := range []struct {
