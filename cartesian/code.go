@@ -42,6 +42,9 @@ func Coded(sys system.System, o Options) *Expander {
 	return e
 }
 
+// CountCode has the states counted that machine code expands. It is called before the first one.
+func (e *Expander) CountCode(states *atomic.Uint64) { e.code.used = states }
+
 // executed has the code execute s, if that is possible.
 func (e *Expander) executed(s system.State) bool {
 	c := &e.code

@@ -28,7 +28,7 @@ func init() {
 				Factory: func(sys system.System) (search.Factory, error) {
 					return func() search.Expander {
 						e := New(sys, o)
-						e.code.used = used
+						e.CountCode(used)
 						return e
 					}, nil
 				},

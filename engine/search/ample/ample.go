@@ -3,6 +3,7 @@ package ample
 import (
 	"io"
 	"slices"
+	"sync/atomic"
 
 	"cpor/engine/lockset/persistent"
 	"cpor/engine/search"
@@ -154,6 +155,14 @@ func Sets(sys system.System, report func(error)) (func() *Expander, error) {
 	}, nil
 }
 
+// CountCode has the states counted that machine code expands. It is called before the first one.
+func (x *Expander) CountCode(states *atomic.Uint64) {
+	x.code.used = states
+	if x.plain != nil {
+		x.plain.CountCode(states)
+	}
+}
+
 // Counters returns the counts since the expander was made.
 func (x *Expander) Counters() search.Counters {
 	c := x.counters
@@ -212,6 +221,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 		x.chains.expanded(ref)
 	}
 	x.rest.Told(x.saved(found))
+	x.code.end()
 }
 
 // saved tells whether an expansion, by an ample set if one was found, may have saved any states: it
@@ -230,6 +240,7 @@ func (x *Expander) Reduce(s system.State, v search.Visitor) bool {
 	x.prepare(s)
 	before := x.counters
 	if ref, _ := cover.Expanded(); !x.chains.decided(ref) && x.reduce(ref, v, cover, stopper) {
+		x.code.end()
 		return true
 	}
 	x.counters.Attempts = before.Attempts + x.counters.Transitions - before.Transitions

@@ -22,8 +22,8 @@ type code struct {
 
 	// Of the state that is expanded:
 	on     bool // code executes it
+	did    bool // it has executed some threads
 	until  int  // the threads below were executed
-	counts bool // it was counted
 	away   bool // the machine is elsewhere
 	steps  []step
 	ends   []uint64        // of steps
@@ -68,8 +68,15 @@ func Coded(sys system.System, lazy bool) (search.Factory, error) {
 // begin prepares the expansion of s.
 func (c *code) begin(attempts uint64) {
 	c.on = c.Ready(attempts >= patience)
-	c.until, c.counts, c.away = 0, false, false
+	c.did, c.until, c.away = false, 0, false
 	c.steps, c.ends, c.behind = c.steps[:0], c.ends[:0], c.behind[:0]
+}
+
+// end counts the state that was expanded.
+func (c *code) end() {
+	if c.did && c.used != nil {
+		c.used.Add(1)
+	}
 }
 
 // executed has the code execute thread t, if it has not, and others behind it. It is false if that
@@ -88,10 +95,7 @@ func (x *Expander) executed(t int) bool {
 		if c.on = c.Expand(x.state); !c.on {
 			return false
 		}
-		if !c.counts && c.used != nil {
-			c.used.Add(1)
-		}
-		c.counts = true
+		c.did = true
 		for c.Next(&c.next) {
 			x.keep(&c.next)
 		}

@@ -56,7 +56,7 @@ func init() {
 					}
 					return func() search.Expander {
 						x := f().(*Expander)
-						x.code.used = used
+						x.CountCode(used)
 						return x
 					}, nil
 				},

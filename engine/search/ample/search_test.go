@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"cpor/engine"
@@ -182,5 +183,31 @@ func TestCounts(t *testing.T) {
 					want.States, found(want))
 			}
 		})
+	}
+}
+
+// TestCountCode: each state that code expands counts once.
+func TestCountCode(t *testing.T) {
+	m, err := model.Parse("counted.model", `var x [3]int8
+		thread T(me int8) { for i := int8(0); i < 3; i++ { x[me] = i; x[(me + 1) % 3] = i } }
+		init { for i := 0; i < 3; i++ { go T(int8(i)) } }`, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := ample.Coded(m.System(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counted atomic.Uint64
+	r, err := search.Run(context.Background(), m.System(), func() search.Expander {
+		x := f().(*ample.Expander)
+		x.CountCode(&counted)
+		return x
+	}, search.Options{Options: engine.Options{Workers: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := counted.Load(); n != r.States || n < 100 {
+		t.Errorf("code has expanded %d of %d states", n, r.States)
 	}
 }

@@ -104,6 +104,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -208,6 +209,15 @@ func (e *Expander) Counters() search.Counters {
 		c.Add(e.by.sets.Counters())
 	}
 	return c
+}
+
+// CountCode has the states counted that machine code expands. It is called before the first one.
+func (e *Expander) CountCode(states *atomic.Uint64) {
+	e.full.CountCode(states)
+	e.by.vectors.CountCode(states)
+	if e.by.sets != nil {
+		e.by.sets.CountCode(states)
+	}
 }
 
 // SaveMemory implements [search.Remembering].

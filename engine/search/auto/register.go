@@ -1,6 +1,8 @@
 package auto
 
 import (
+	"sync/atomic"
+
 	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/search"
@@ -37,14 +39,20 @@ func init() {
 		Plan: func(t *engine.Task, report func(error)) *reduction.Plan {
 			o := Options{Vectors: cartesian.OptionsOf(t, report), Choice: choose.Of(t.Flags),
 				NoSets: t.Disk != "" || t.Ranks != nil}
-			chosen := func() Report { return Report{} }
+			chosen, used := func() Report { return Report{} }, new(atomic.Uint64)
 			return &reduction.Plan{
 				Factory: func(sys system.System) (search.Factory, error) {
 					var f search.Factory
 					f, chosen = Factory(sys, o)
-					return f, nil
+					return func() search.Expander {
+						x := f().(*Expander)
+						x.CountCode(used)
+						return x
+					}, nil
 				},
-				How: func() []engine.Figure { return []engine.Figure{chosen().figure()} },
+				Counts:  []*atomic.Uint64{used},
+				Figures: func() []engine.Figure { return search.Compiled(used.Load()) },
+				How:     func() []engine.Figure { return []engine.Figure{chosen().figure()} },
 			}
 		},
 	})

@@ -9,6 +9,7 @@
 package full
 
 import (
+	"sync/atomic"
 	"time"
 
 	"cpor/engine/search"
@@ -67,6 +68,9 @@ func Narrow(sys system.System) search.Factory {
 		return x
 	}
 }
+
+// CountCode has the states counted that machine code expands. It is called before the first one.
+func (x *Expander) CountCode(states *atomic.Uint64) { x.code.used = states }
 
 // Counters returns the counts since the expander was made.
 func (x *Expander) Counters() search.Counters {

@@ -25,7 +25,7 @@ func init() {
 				Factory: func(sys system.System) (search.Factory, error) {
 					return func() search.Expander {
 						x := New(sys)
-						x.code.used = used
+						x.CountCode(used)
 						return x
 					}, nil
 				},
