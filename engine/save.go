@@ -49,8 +49,10 @@ type Parts struct {
 	From int
 	// Open returns such a part.
 	Open func(part int) (io.ReadCloser, error)
-	// Write writes a part of the n-th checkpoint from now, n = 1, 2, ..., and waits until
-	// it will last.
+	// Begin, if not nil, is called on every rank when the n-th checkpoint from now begins, n = 1,
+	// 2, ..., also on those that cannot write their parts of it.
+	Begin func(n int)
+	// Write writes a part of the n-th checkpoint, and waits until it will last.
 	Write func(n, part int, save func(w io.Writer) error) error
 	// Commit makes the n-th checkpoint, of that many parts, the one that counts, or if err is
 	// not nil gives it up and says why; it reports whether that checkpoint counts now. It is

@@ -284,7 +284,8 @@ func firstPart(from *engine.Parts, rank int) (*keptPart, *numbers, error) {
 
 // keepingParts is keeping for a search that is divided among ranks: each part begins with what
 // state returns, and take is given that of each part that is read, unless the attempt is a new
-// one. The checkpoints of all attempts are numbered together, by last.
+// one. The checkpoints of all attempts are numbered together, by last, which is the same on all
+// ranks.
 func keepingParts(c *engine.Checkpoint, anew bool, last *int, state func() *keptPart,
 	take func(*keptPart) error) *engine.Checkpoint {
 	own, parts := *c, *c.Parts
@@ -308,8 +309,13 @@ func keepingParts(c *engine.Checkpoint, anew bool, last *int, state func() *kept
 		}
 		return f, nil
 	}
-	parts.Write = func(n, part int, save func(io.Writer) error) error {
+	parts.Begin = func(n int) {
 		*last = before + n
+		if c.Parts.Begin != nil {
+			c.Parts.Begin(before + n)
+		}
+	}
+	parts.Write = func(n, part int, save func(io.Writer) error) error {
 		return c.Parts.Write(before+n, part, func(w io.Writer) error {
 			if err := engine.WriteRecord(w, state()); err != nil {
 				return err

@@ -26,11 +26,10 @@ type candidateOf struct {
 	state system.State
 }
 
-// saveParts writes this rank's parts of the next checkpoint, and returns its files. No worker
-// may be running.
+// saveParts writes this rank's parts of a checkpoint that has begun, and returns its files. No
+// worker may be running.
 func (d *disk) saveParts() (files []spill.Kept, err error) {
 	r := d.run
-	r.parts.saves++
 	if d.failed != nil {
 		return nil, d.failed
 	}
@@ -79,6 +78,7 @@ func (d *disk) keptIn() string { return spill.RankDir(d.run.o.Checkpoint.Dir, d.
 // commit writes a checkpoint of a search whose parts are all in this process. An error ends the
 // search.
 func (d *disk) commit() error {
+	d.run.nextSave()
 	files, err := d.saveParts()
 	if d.failed != nil {
 		return d.failed

@@ -342,9 +342,16 @@ func (r *run) savedPart(slot int) (s *savedPart, write func(func(io.Writer) erro
 	}, nil
 }
 
-// saveParts writes this rank's parts of the next checkpoint. No worker may be running.
-func (r *run) saveParts() error {
+// nextSave begins the next checkpoint of a search that is divided into parts.
+func (r *run) nextSave() {
 	r.parts.saves++
+	if begin := r.o.Checkpoint.Parts.Begin; begin != nil {
+		begin(r.parts.saves)
+	}
+}
+
+// saveParts writes this rank's parts of a checkpoint that has begun. No worker may be running.
+func (r *run) saveParts() error {
 	var all []*statestore.Batch
 	for q := range r.o.Workers + 1 {
 		for b := r.ws.Pop(q); b != nil; b = r.ws.Pop(q) {

@@ -370,6 +370,7 @@ func (k *ranks) tooLate(depth int, from uint64, s system.State) {
 // save writes a checkpoint together with the other ranks: it is valid if all have written their
 // parts.
 func (k *ranks) save() error {
+	k.run.nextSave() // also where it fails: all ranks count alike
 	err, d := k.fault, k.run.disk
 	var files []spill.Kept
 	switch {

@@ -87,6 +87,7 @@ func (k keeping) explore(report func(queued int)) error {
 		}
 		if paused || engine.Interrupted(err) {
 			if r.parts != nil {
+				r.nextSave()
 				serr := r.saveParts()
 				r.o.Checkpoint.Parts.Commit(r.parts.saves, r.parts.count, serr)
 			} else {
