@@ -158,8 +158,10 @@ func (a *accessor) ending() {
 	if a.s.strict {
 		a.out.read(a.f.first)
 		a.out.write(a.f.first + bitChannels)
-		for k := range a.f.number {
-			a.out.read(k)
+		for k, n := range a.f.number {
+			if n > 0 {
+				a.out.read(k)
+			}
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (a *accessor) end(ch program.Expr, use int) bool {
 		return false
 	}
 	for _, k := range ids {
-		a.out.write(a.f.chans + uses*a.f.number[k] + use)
+		a.out.write(a.f.chans + uses*int(a.f.number[k]-1) + use)
 	}
 	return true
 }
@@ -129,7 +129,11 @@ func (f *futures) located(r *reach) *reach {
 		any = any || r.writing(v)
 	}
 	for k, n := range f.number {
-		if any || r.writing(f.chans+uses*n+useSend) || r.writing(f.chans+uses*n+useRecv) {
+		if n == 0 {
+			continue
+		}
+		first := f.chans + uses*int(n-1)
+		if any || r.writing(first+useSend) || r.writing(first+useRecv) {
 			out.read(k)
 			out.write(k)
 		}
@@ -159,7 +163,7 @@ func (f *futures) asOther(r *reach) *reach {
 func (m *Machine) channelAt(l system.Loc) int32 {
 	a := m.sys.futuresOf()
 	if int(l) < a.first {
-		return a.at[l]
+		return a.number[l]
 	}
 	k := int(l) - a.first - 1
 	if k < 0 || k/m.sys.perProcess >= m.n || k%m.sys.perProcess < 2 {
@@ -256,7 +260,7 @@ func (c *coder) endUses(f *futures, pr *program.Proc) [][]endUse {
 				u.scalar = int32(v)
 			} else if ids, other := c.channelsOf(e.Ch); !other {
 				for _, k := range ids {
-					all[i] = append(all[i], endUse{channel: f.at[k], send: u.send})
+					all[i] = append(all[i], endUse{channel: f.number[k], send: u.send})
 				}
 				continue
 			}

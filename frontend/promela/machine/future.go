@@ -55,12 +55,11 @@ type futures struct {
 	table
 	quiet *table // while timeout is false, see asking.go
 
-	chans  int         // the bit of the first global channel's first use
-	vars   int         // that of the first channel variable's
-	number map[int]int // by location of a global channel: its number
-	at     []int32     // by location below first: that number plus one, 0 for others
-	plain  [][]bool    // by process type and control state: see ends.go
-	ends   [][][]endUse
+	chans  int          // the bit of the first global channel's first use
+	vars   int          // that of the first channel variable's
+	number []int32      // by location below first: that of a global channel, plus one; 0 for others
+	plain  [][]bool     // by process type and control state: see ends.go
+	ends   [][][]endUse // likewise
 	props  []dependence
 
 	width int // of a set, in words
@@ -116,11 +115,11 @@ func (s *System) futuresOf() *futures {
 }
 
 func (s *System) analyse() *futures {
-	f := &futures{first: int(s.locProcesses()), number: map[int]int{},
-		at: make([]int32, s.locProcesses()), numbers: s.numbers()}
+	f := &futures{first: int(s.locProcesses()), number: make([]int32, s.locProcesses()),
+		numbers: s.numbers()}
 	for i, c := range s.prog.Globals.Chans {
 		if c.Cap > 0 {
-			f.number[c.Base], f.at[c.Base] = i, int32(i)+1
+			f.number[c.Base] = int32(i) + 1
 		}
 	}
 	f.chans = f.first + bitLooks + len(s.procs)
