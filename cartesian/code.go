@@ -42,7 +42,7 @@ func Coded(sys system.System, o Options) *Expander {
 	return e
 }
 
-// CountCode has the states counted that machine code expands. It is called before the first one.
+// CountCode implements [reduction.Compiling].
 func (e *Expander) CountCode(states *atomic.Uint64) { e.code.used = states }
 
 // executed has the code execute s, if that is possible.

@@ -1,8 +1,6 @@
 package cartesian
 
 import (
-	"sync/atomic"
-
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/reduction"
@@ -23,18 +21,9 @@ func init() {
 		},
 		Plan: func(t *engine.Task, report func(error)) *reduction.Plan {
 			o := OptionsOf(t, report)
-			used := new(atomic.Uint64)
-			return &reduction.Plan{
-				Factory: func(sys system.System) (search.Factory, error) {
-					return func() search.Expander {
-						e := New(sys, o)
-						e.CountCode(used)
-						return e
-					}, nil
-				},
-				Counts:  []*atomic.Uint64{used},
-				Figures: func() []engine.Figure { return search.Compiled(used.Load()) },
-			}
+			return reduction.Compiled(func(sys system.System) (search.Factory, error) {
+				return func() search.Expander { return New(sys, o) }, nil
+			})
 		},
 	})
 }

@@ -145,7 +145,9 @@ func Sets(sys system.System, report func(error)) (func() *Expander, error) {
 		x := &Expander{m: m, bounds: m.Capabilities().Temporal,
 			futures: m.Capabilities().Futures, obs: system.ObserversOf(sys),
 			chains: c, report: report, lazy: true}
-		x.code.Machine = m.Capabilities().Expanding
+		if !sabotage.On { // what is broken on purpose is not to be hidden
+			x.code.Machine = m.Capabilities().Expanding
+		}
 		x.unnumbered = m.Capabilities().Unnumbered
 		if report != nil {
 			x.unnumbered = nil
@@ -155,7 +157,7 @@ func Sets(sys system.System, report func(error)) (func() *Expander, error) {
 	}, nil
 }
 
-// CountCode has the states counted that machine code expands. It is called before the first one.
+// CountCode implements [reduction.Compiling].
 func (x *Expander) CountCode(states *atomic.Uint64) {
 	x.code.used = states
 	if x.plain != nil {

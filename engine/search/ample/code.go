@@ -60,6 +60,7 @@ func Coded(sys system.System, lazy bool) (search.Factory, error) {
 	}
 	return func() search.Expander {
 		x := sets()
+		x.code.Machine = x.m.Capabilities().Expanding
 		x.code.Forced, x.lazy = true, lazy
 		return x
 	}, nil
@@ -96,6 +97,7 @@ func (x *Expander) executed(t int) bool {
 			return false
 		}
 		c.did = true
+		x.home() // where Late is asked
 		for c.Next(&c.next) {
 			x.keep(&c.next)
 		}
@@ -123,10 +125,8 @@ func (x *Expander) keep(n *system.Successor) {
 	}
 	s := step{alt: n.Alt, kind: n.Kind, behind: n.Behind, several: n.Several, left: n.Left,
 		from: len(c.ends), accessesFrom: len(c.behind)}
-	if known := !n.Left && !n.Several; known {
-		if n.Kind == system.Moved {
-			c.ends = append(c.ends, n.End...)
-		}
+	if !n.Left && !n.Several && n.Kind == system.Moved {
+		c.ends = append(c.ends, n.End...)
 		if n.Behind {
 			c.behind = append(c.behind, n.Accesses...)
 		}
@@ -163,18 +163,20 @@ func (x *Expander) moved(t int) {
 		if s.kind != system.Moved {
 			break // the only one
 		}
-		mv := taken{thread: t, alt: s.alt, length: 1, from: len(x.words)}
-		ahead := i + 1
-		end := c.ends[s.from:s.to]
-		if x.obs.Has(t) {
-			x.words = append(x.words, x.encoded(end)...)
-		} else {
-			x.words = append(x.words, x.continued(&mv, end, c.steps[ahead:y.stepsTo])...)
-		}
-		mv.to = len(x.words)
-		x.moves = append(x.moves, mv)
+		from := i + 1
 		for i++; i < y.stepsTo && c.steps[i].behind; i++ {
 		}
+		mv := taken{thread: t, alt: s.alt, length: 1, from: len(x.words)}
+		end := c.ends[s.from:s.to]
+		if x.obs.Has(t) {
+			end = x.encoded(end)
+		} else {
+			end = x.continued(&mv, end, c.steps[from:i])
+			c.Ahead[t] = uint16(mv.length) // as far the next time
+		}
+		x.words = append(x.words, end...)
+		mv.to = len(x.words)
+		x.moves = append(x.moves, mv)
 	}
 	y.last, y.taken = len(x.moves), true
 }
@@ -189,41 +191,33 @@ func (x *Expander) encoded(end system.State) system.State {
 }
 
 // continued continues a move, which has come to a state, as [Expander.follow] does, and returns
-// its end. steps are those of its thread from there on, as far as code has run it ahead, and
-// others.
+// its end. steps are those of its thread from there on, as far as code has run it ahead.
 func (x *Expander) continued(mv *taken, end system.State, steps []step) system.State {
-	c, t := &x.code, mv.thread
-	for _, s := range steps {
-		switch {
-		case !s.behind:
-		case s.left:
-		case s.several || s.kind != system.Moved:
-			x.charge(1)
-			x.limit(mv)
-			return x.encoded(end)
-		default:
-			x.charge(1)
-			x.load(end)
-			if x.disturbed(t, c.behind[s.accessesFrom:s.accessesTo]) {
-				x.limit(mv)
-				return x.encoded(end)
-			}
-			mv.length++
-			if end = c.ends[s.from:s.to]; mv.length < maxLength {
-				continue
-			}
-			x.limit(mv)
+	c := &x.code
+	for i := range steps {
+		s := &steps[i]
+		if s.left {
+			break
+		}
+		x.charge(1)
+		if s.several || s.kind != system.Moved {
 			return x.encoded(end)
 		}
-		break
+		x.load(end)
+		if x.disturbed(mv.thread, c.behind[s.accessesFrom:s.accessesTo]) {
+			return x.encoded(end)
+		}
+		mv.length++
+		if end = c.ends[s.from:s.to]; mv.length == maxLength {
+			return x.encoded(end)
+		}
 	}
 	return x.further(mv, end)
 }
 
-// further continues a move from a state, up to which code has run its thread.
+// further continues a move from a state up to which code has run its thread.
 func (x *Expander) further(mv *taken, end system.State) system.State {
 	c, t := &x.code, mv.thread
-	defer x.limit(mv)
 	c.Range(t, t+1)
 	c.Ahead[t] = 0
 	for len(c.several) <= t {
@@ -253,13 +247,6 @@ func (x *Expander) further(mv *taken, end system.State) system.State {
 	c.several[t] = x.follow(mv)
 	x.end = x.m.Encode(x.end)
 	return x.end
-}
-
-// limit decides from a move how far its thread is run ahead the next time.
-func (x *Expander) limit(mv *taken) {
-	if t := mv.thread; t < len(x.code.Ahead) {
-		x.code.Ahead[t] = uint16(mv.length)
-	}
 }
 
 // load has the machine at another state than the expanded one.

@@ -2,7 +2,6 @@ package ample
 
 import (
 	"errors"
-	"sync/atomic"
 
 	"cpor/engine"
 	"cpor/engine/search"
@@ -47,22 +46,9 @@ func init() {
 			return nil
 		},
 		Plan: func(_ *engine.Task, report func(error)) *reduction.Plan {
-			used := new(atomic.Uint64)
-			return &reduction.Plan{
-				Factory: func(sys system.System) (search.Factory, error) {
-					f, err := Factory(sys, report)
-					if err != nil {
-						return nil, err
-					}
-					return func() search.Expander {
-						x := f().(*Expander)
-						x.CountCode(used)
-						return x
-					}, nil
-				},
-				Counts:  []*atomic.Uint64{used},
-				Figures: func() []engine.Figure { return search.Compiled(used.Load()) },
-			}
+			return reduction.Compiled(func(sys system.System) (search.Factory, error) {
+				return Factory(sys, report)
+			})
 		},
 	})
 }

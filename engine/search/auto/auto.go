@@ -211,7 +211,7 @@ func (e *Expander) Counters() search.Counters {
 	return c
 }
 
-// CountCode has the states counted that machine code expands. It is called before the first one.
+// CountCode implements [reduction.Compiling].
 func (e *Expander) CountCode(states *atomic.Uint64) {
 	e.full.CountCode(states)
 	e.by.vectors.CountCode(states)

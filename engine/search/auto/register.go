@@ -1,8 +1,6 @@
 package auto
 
 import (
-	"sync/atomic"
-
 	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/search"
@@ -39,21 +37,14 @@ func init() {
 		Plan: func(t *engine.Task, report func(error)) *reduction.Plan {
 			o := Options{Vectors: cartesian.OptionsOf(t, report), Choice: choose.Of(t.Flags),
 				NoSets: t.Disk != "" || t.Ranks != nil}
-			chosen, used := func() Report { return Report{} }, new(atomic.Uint64)
-			return &reduction.Plan{
-				Factory: func(sys system.System) (search.Factory, error) {
-					var f search.Factory
-					f, chosen = Factory(sys, o)
-					return func() search.Expander {
-						x := f().(*Expander)
-						x.CountCode(used)
-						return x
-					}, nil
-				},
-				Counts:  []*atomic.Uint64{used},
-				Figures: func() []engine.Figure { return search.Compiled(used.Load()) },
-				How:     func() []engine.Figure { return []engine.Figure{chosen().figure()} },
-			}
+			chosen := func() Report { return Report{} }
+			p := reduction.Compiled(func(sys system.System) (search.Factory, error) {
+				var f search.Factory
+				f, chosen = Factory(sys, o)
+				return f, nil
+			})
+			p.How = func() []engine.Figure { return []engine.Figure{chosen().figure()} }
+			return p
 		},
 	})
 }

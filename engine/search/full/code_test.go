@@ -19,7 +19,7 @@ func (c *compiler) Compiled(bool) (*system.Code, bool) {
 
 // TestDue: code is due early if transitions take long, late if they take little longer than by
 // code, and never if they take no longer. That the process was interrupted makes no difference.
-// Compiling begins before the code is due, which is used before that if it is ready.
+// Compiling begins before the code is due.
 func TestDue(t *testing.T) {
 	for _, test := range []struct {
 		name       string

@@ -69,7 +69,7 @@ func Narrow(sys system.System) search.Factory {
 	}
 }
 
-// CountCode has the states counted that machine code expands. It is called before the first one.
+// CountCode implements [reduction.Compiling].
 func (x *Expander) CountCode(states *atomic.Uint64) { x.code.used = states }
 
 // Counters returns the counts since the expander was made.

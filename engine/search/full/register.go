@@ -1,8 +1,6 @@
 package full
 
 import (
-	"sync/atomic"
-
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/reduction"
@@ -20,18 +18,9 @@ func init() {
 				engine.CountLoops,
 		},
 		Plan: func(*engine.Task, func(error)) *reduction.Plan {
-			used := new(atomic.Uint64)
-			return &reduction.Plan{
-				Factory: func(sys system.System) (search.Factory, error) {
-					return func() search.Expander {
-						x := New(sys)
-						x.CountCode(used)
-						return x
-					}, nil
-				},
-				Counts:  []*atomic.Uint64{used},
-				Figures: func() []engine.Figure { return search.Compiled(used.Load()) },
-			}
+			return reduction.Compiled(func(sys system.System) (search.Factory, error) {
+				return Factory(sys), nil
+			})
 		},
 	})
 }
